@@ -95,7 +95,18 @@ impl Worker<'_, '_> {
     }
 
     /// Runs the consumer of a full edge within its producer's activation. True if it did something.
-    fn help(&self, consumer: usize) -> bool {
+    fn help(&self, producer: usize, consumer: usize) -> bool {
+        let helped = matches!(self.nest(producer, consumer), Event::Ran { .. } | Event::Done);
+        if helped {
+            self.row.kernels[consumer].helps.add(1);
+        }
+        helped
+    }
+
+    /// Runs `kernel` within the activation of another one, `outer`.
+    pub(super) fn nest(&self, outer: usize, kernel: usize) -> Event {
+        let beneath = &self.core.seats[outer];
+        let shared = matches!(beneath.post, Post::Many(_));
         let left = self.stack.left();
         if let Some(outer) = self.helped_at.get() {
             self.help_frame.set(self.help_frame.get().max(outer.saturating_sub(left)));
@@ -103,19 +114,17 @@ impl Worker<'_, '_> {
         let outer = self.helped_at.replace(Some(left));
         self.depth.set(self.depth.get() + 1);
         let at = self.row.worker.at.get();
-        let event = self.try_activate(consumer);
+        beneath.midway.cover(kernel, shared);
+        let event = self.try_activate(kernel);
+        beneath.midway.uncover(shared);
         self.row.worker.at.set(at);
         self.depth.set(self.depth.get() - 1);
         self.helped_at.set(outer);
-        let helped = matches!(event, Event::Ran { .. } | Event::Done);
-        if helped {
-            self.row.kernels[consumer].helps.add(1);
-        }
-        helped
+        event
     }
 
     /// Whether there is stack for one more activation within this one: each may take what the largest so far took, and has code of its own.
-    fn may_help(&self) -> bool {
+    pub(super) fn may_help(&self) -> bool {
         let least = STACK_LEFT.min(self.stack.size() / 2) + 2 * self.help_frame.get();
         self.depth.get() < MOST_HELPS && self.stack.left() >= least
     }
@@ -151,7 +160,7 @@ impl Worker<'_, '_> {
     }
 
     /// Notes an edge at which a kernel was left; again and again found so it is noted once.
-    fn note_wait(&self, ring: &Ring, why: Why) {
+    pub(super) fn note_wait(&self, ring: &Ring, why: Why) {
         let did = match why {
             Why::Full(edge) => Did::WaitedFull(edge),
             Why::Empty(edge) => Did::WaitedEmpty(edge),
@@ -416,6 +425,7 @@ impl Host for Worker<'_, '_> {
         if core.seats[kernel].pace.is_worth_waking() && core.control.bell.ring_for(producers()) {
             self.make_way();
         }
+        core.call_midway(kernel);
     }
 
     fn share(&self, kernel: usize, pieces: usize) {
@@ -432,7 +442,11 @@ impl Host for Worker<'_, '_> {
         if on_full.grow && self.note_growth(edge.plan.id, edge.grow()) {
             return true;
         }
-        on_full.help && self.may_help() && self.help(edge.plan.to) && !edge.is_full()
+        on_full.help && self.may_help() && self.help(edge.plan.from, edge.plan.to) && !edge.is_full()
+    }
+
+    fn wait_for_room(&self, edge: &Edge, flush: &mut dyn FnMut()) -> bool {
+        self.wait_midway(edge, flush)
     }
 
     fn arrived(&self, pair: usize, start: u64, end: u64) {

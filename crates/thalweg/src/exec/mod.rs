@@ -15,6 +15,7 @@ mod follow;
 mod glimpse;
 mod homes;
 mod look;
+mod midway;
 mod patrol;
 mod stall;
 mod start;
@@ -66,6 +67,8 @@ pub(crate) struct Seat<'r> {
     pub(crate) ran_in: AtomicU32,
     /// It may give into the cycle that it is on without having taken from it, so the cycle's census counts it.
     pub(crate) stirs: AtomicBool,
+    /// Whether its activation waits for room in the middle, and what its worker runs meanwhile.
+    midway: midway::Midway,
 }
 
 impl Seat<'_> {
@@ -103,6 +106,8 @@ pub(crate) struct Core<'r> {
     pub(crate) late: Mutex<Vec<Failure>>,
     pub(crate) waits: Mutex<Vec<Wait>>,
     pub(crate) patrol: patrol::Patrol,
+    /// Activations that wait for room in the middle.
+    midway: CachePadded<AtomicUsize>,
     /// Kernels that are not done.
     pub(crate) live: AtomicUsize,
     /// The run is over, for whatever reason.
@@ -142,6 +147,7 @@ impl Core<'_> {
         for &edge in &facts.inputs {
             self.edges[edge].hang_up();
         }
+        self.call_midway(kernel);
         facts.outputs.iter().for_each(|&edge| self.close(edge));
         self.stir(kernel, false);
         if self.live.fetch_sub(1, AcqRel) == 1 {
@@ -166,6 +172,7 @@ impl Core<'_> {
                 self.close(edge);
             }
         }
+        self.call_midway(kernel);
         if self.scheme.is_restricted() {
             self.ring_neighbours(kernel);
         }

@@ -55,29 +55,34 @@ impl Worker<'_, '_> {
         if round == 0 {
             watch();
         }
-        let mut busy = 0;
+        let mut left_out = Vec::new();
         for kernel in 0..core.seats.len() {
-            if core.is_over() {
-                break;
-            }
             let seat = &core.seats[kernel];
             if seat.ran_in.load(Relaxed) == round || seat.done.load(Relaxed) {
                 continue;
             }
             if let Some(Why::Full(edge)) = core.look(kernel) {
-                if core.is_stuck(edge) && self.note_growth(edge, core.edges[edge].stretch()) {
+                if !core.is_stuck(edge) {
+                    continue;
+                }
+                if !self.note_growth(edge, core.edges[edge].stretch()) {
+                    core.let_go(kernel);
+                } else if seat.sleeps_midway() {
+                    core.control.bell.ring_all();
+                } else {
                     core.control.bell.ring();
                 }
+            } else if seat.sleeps_midway() {
+                // It has room, and missed the call.
+                core.control.bell.ring_all();
             } else if may_run(kernel) && core.is_ready(kernel) {
-                let begun = now();
-                self.try_activate(kernel);
-                busy += begun.elapsed().as_nanos() as u64;
+                left_out.push(kernel);
             }
         }
         // There is one first round.
         patrol.round.store(round.wrapping_add(1).max(1), Relaxed);
         let end = now();
-        let took = (end.since(start).as_nanos() as u64).saturating_sub(busy);
+        let took = end.since(start).as_nanos() as u64;
         patrol.due.store(end.as_nanos() + PERIOD.max(took * SHARE), Relaxed);
         if core.homes.as_ref().is_some_and(|homes| homes.look(core, end.as_nanos())) {
             self.row.worker.decisions.add(1);
@@ -85,25 +90,38 @@ impl Worker<'_, '_> {
             core.control.bell.ring_all();
         }
         patrol.under_way.store(false, Release);
+        // Somebody else may go round meanwhile: one of these may wait in the middle.
+        for kernel in left_out {
+            if core.is_over() {
+                break;
+            }
+            match self.outer.get() {
+                None => self.try_activate(kernel),
+                Some(outer) => self.nest(outer, kernel),
+            };
+        }
     }
 }
 
 impl Core<'_> {
     /// Whether the room that the sender of `edge` waits for can only come by what it sends: each kernel on the way waits for the next one, back to
-    /// the sender, and none of them runs or waits for somebody outside.
-    fn is_stuck(&self, edge: usize) -> bool {
+    /// the sender, and none of them runs or waits for somebody outside. One that waits in the middle of an activation waits for the kernel
+    /// that runs above it on its worker's stack.
+    pub(super) fn is_stuck(&self, edge: usize) -> bool {
         let ends = &self.topology.edges;
         let sender = ends[edge].from;
         let mut kernel = ends[edge].to;
         // A kernel with one input takes from a full edge as soon as it can.
         for _ in 0..self.seats.len() {
             let seat = &self.seats[kernel];
-            if seat.done.load(Acquire) || seat.is_busy() {
+            if seat.done.load(Acquire) || !seat.rests() {
                 return false;
             }
-            kernel = match self.look(kernel) {
-                Some(Why::Empty(edge)) => ends[edge].from,
-                Some(Why::Full(edge)) => ends[edge].to,
+            let why = self.look(kernel);
+            kernel = match (self.waits_for_above(kernel, why), why) {
+                (Some(above), _) => above,
+                (None, Some(Why::Empty(edge))) => ends[edge].from,
+                (None, Some(Why::Full(edge))) => ends[edge].to,
                 _ => return false,
             };
             if kernel == sender {

@@ -11,7 +11,9 @@ impl Core<'_> {
     /// Whether somebody outside, or time, can make a kernel ready: one that waits for them, and not for room.
     pub(crate) fn waits_outside(&self) -> bool {
         self.seats.iter().enumerate().any(|(kernel, seat)| {
+            // One that is busy waits midway: for room.
             !seat.done.load(Acquire)
+                && !seat.is_busy()
                 && match self.look(kernel) {
                     // Nobody inside is awake, and none of them found it so before: somebody outside has just made it ready, and is about to ring.
                     None => true,
@@ -69,6 +71,13 @@ impl Core<'_> {
         if grown {
             self.control.bell.ring_all();
             return true;
+        }
+        if self.wake_midway(outside) {
+            return true;
+        }
+        // One that waited midway may have found room and got up since, which no look at the kernels tells: what it holds is busy.
+        if self.control.bell.all_asleep() != Some(night) {
+            return false;
         }
         if outside {
             return false;

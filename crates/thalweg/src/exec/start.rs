@@ -67,6 +67,7 @@ impl<'r> Core<'r> {
                 said_done: AtomicBool::new(false),
                 ran_in: AtomicU32::new(u32::MAX),
                 stirs: AtomicBool::new(false),
+                midway: Default::default(),
             })
         });
         let events = control.eyes.wanted().map(|wanted| wanted.events);
@@ -93,6 +94,7 @@ impl<'r> Core<'r> {
             waits: Mutex::default(),
             ended: AtomicBool::new(false),
             patrol: Default::default(),
+            midway: Default::default(),
             bench: Default::default(),
             watch: Default::default(),
             begun: AtomicBool::new(scheme.is_elastic() || crew.0 == 1),
@@ -188,7 +190,8 @@ impl Office<'_, '_, '_> {
                 (hook.call)(worker);
                 what = policy;
             }
-            Worker::new(core, worker).work(&|other| self.hire(other).is_ok(), &|| self.watch());
+            let (hire, watch) = (|other| self.hire(other).is_ok(), || self.watch());
+            Worker::new(core, worker).work(&hire, &watch);
         });
         if let Err(caught) = result {
             let causes = caught.into_iter().map(|caught| caught.cause).collect();

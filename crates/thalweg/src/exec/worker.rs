@@ -8,7 +8,7 @@ use crate::block::pool::Pool;
 use crate::observe::Did;
 use crate::partition::Partition;
 use crate::scheme::{Board, Choice, Event, Setup, View};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
 use thalweg_sync::park::Parker;
@@ -43,6 +43,17 @@ pub(crate) struct Worker<'a, 'r> {
     parker: Parker,
     /// The wait that is the last one in the trace.
     pub(super) waited: Cell<Option<Did>>,
+    /// The kernel whose activation waits midway, and in which others are nested.
+    pub(super) outer: Cell<Option<usize>>,
+    /// The kernels that it may run, in order.
+    mine: RefCell<Vec<usize>>,
+    /// The first one decides how many there are.
+    elastic: RefCell<Option<Elastic<'a>>>,
+    /// Starts the [watch](super::watch) of a run that lasts.
+    watch: Cell<Option<&'a dyn Fn()>>,
+    /// Activations since it knew the time, and the time that it knew.
+    steps: Cell<u32>,
+    time: Cell<u64>,
 }
 
 impl<'a, 'r> Worker<'a, 'r> {
@@ -62,6 +73,12 @@ impl<'a, 'r> Worker<'a, 'r> {
             spin: Cell::new(0),
             parker: Parker::new(),
             waited: Cell::new(None),
+            outer: Cell::new(None),
+            mine: RefCell::default(),
+            elastic: RefCell::default(),
+            watch: Cell::new(None),
+            steps: Cell::new(0),
+            time: Cell::new(0),
         }
     }
 
@@ -72,15 +89,15 @@ impl<'a, 'r> Worker<'a, 'r> {
 
     /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker, unless the
     /// system refuses; `watch` starts the [watch](super::watch) of a run that lasts.
-    pub(crate) fn work(&self, hire: &dyn Fn(usize) -> bool, watch: &dyn Fn()) {
+    pub(crate) fn work(&self, hire: &'a dyn Fn(usize) -> bool, watch: &'a dyn Fn()) {
         self.settle();
-        // The first one decides how many there are.
-        let mut elastic = (self.index == 0).then(|| Elastic::new(self, hire));
+        self.watch.set(Some(watch));
+        self.elastic.replace((self.index == 0).then(|| Elastic::new(self, hire)));
         while !self.core.is_over() {
             let homes = self.core.homes.as_ref().map(|homes| (homes, homes.present()));
             let has_moved = || homes.as_ref().is_some_and(|(homes, (number, _))| homes.has_moved(*number));
             let view = self.view(homes.as_ref().map(|(_, (_, partition))| &**partition));
-            self.work_by(&view, &has_moved, &mut elastic, hire, watch);
+            self.work_by(&view, &has_moved, hire);
         }
         self.row.worker.place.store(0, Relaxed);
         self.row.worker.at.set(At::Off.number());
@@ -90,21 +107,15 @@ impl<'a, 'r> Worker<'a, 'r> {
     }
 
     /// Works by what a new policy makes of `view`, until the run is over or the view `has_moved`.
-    fn work_by(
-        &self,
-        view: &View<'_>,
-        has_moved: &dyn Fn() -> bool,
-        elastic: &mut Option<Elastic<'_>>,
-        hire: &dyn Fn(usize) -> bool,
-        watch: &dyn Fn(),
-    ) {
+    fn work_by(&self, view: &View<'_>, has_moved: &dyn Fn() -> bool, hire: &dyn Fn(usize) -> bool) {
         let mut policy = self.core.scheme.policy(&Setup { view });
         let mine: Vec<_> = (0..self.core.seats.len()).filter(|&kernel| policy.may_run(view, kernel)).collect();
         if mine.len() < self.core.seats.len() {
             self.core.cover(self.index, &mine);
         }
+        self.mine.replace(mine);
         let mut choice = policy.first(view);
-        let (mut in_vain, mut steps, mut clock) = (0, 0, 0);
+        let mut in_vain = 0;
         while !self.core.is_over() && !has_moved() {
             if self.index >= self.core.places() {
                 self.sit_out(hire);
@@ -114,21 +125,9 @@ impl<'a, 'r> Worker<'a, 'r> {
             match choice {
                 Choice::Run(kernel) => {
                     let event = self.try_activate(kernel);
-                    steps += 1;
-                    if steps == patrol::STEPS {
-                        (steps, clock) = (0, now().as_nanos());
-                    } else {
-                        clock = clock.max(self.clock.get());
-                    }
-                    self.patrol(clock, watch, |kernel| policy.may_run(view, kernel));
-                    in_vain = if matches!(event, Event::Ran { .. }) { 0 } else { in_vain + 1 };
+                    self.go_round();
                     choice = policy.next(view, kernel, event);
-                    if in_vain > IN_VAIN + 2 * self.core.seats.len() {
-                        // What looks ready is in the hands of a thread that does not run now: let it.
-                        in_vain = 0;
-                        self.row.worker.yields.add(1);
-                        thread::yield_now();
-                    }
+                    self.yield_in_vain(&mut in_vain, event);
                 }
                 Choice::Yield => {
                     self.row.worker.yields.add(1);
@@ -136,13 +135,11 @@ impl<'a, 'r> Worker<'a, 'r> {
                     choice = policy.first(view);
                 }
                 Choice::Sleep => {
-                    self.idle(&mine);
+                    self.idle(|| false);
                     choice = policy.first(view);
                 }
             }
-            if let Some(elastic) = elastic {
-                elastic.look(self);
-            }
+            self.judge();
             if self.core.control.is_draining() {
                 // Cancels when the time for draining is over.
                 self.core.control.time_left();
@@ -150,9 +147,56 @@ impl<'a, 'r> Worker<'a, 'r> {
         }
     }
 
-    /// Looks around for a while if that paid off lately, then sleeps.
-    fn idle(&self, mine: &[usize]) {
-        let ready = || mine.iter().any(|&kernel| self.core.is_ready(kernel));
+    /// After an activation: [goes round](Self::patrol) all kernels if that is due.
+    pub(super) fn go_round(&self) {
+        let steps = self.steps.get() + 1;
+        if steps == patrol::STEPS {
+            self.steps.set(0);
+            self.time.set(now().as_nanos());
+        } else {
+            self.steps.set(steps);
+            self.time.set(self.time.get().max(self.clock.get()));
+        }
+        if let Some(watch) = self.watch.get() {
+            self.patrol(self.time.get(), watch, |kernel| self.may_run(kernel));
+        }
+    }
+
+    /// Whether it may run `kernel` at all.
+    pub(super) fn may_run(&self, kernel: usize) -> bool {
+        let mine = self.mine.borrow();
+        mine.len() == self.core.seats.len() || mine.binary_search(&kernel).is_ok()
+    }
+
+    /// A kernel that it may run and that is ready, `first` if it is one.
+    pub(super) fn find_ready(&self, first: usize) -> Option<usize> {
+        if self.may_run(first) && self.core.is_ready(first) {
+            return Some(first);
+        }
+        self.mine.borrow().iter().copied().find(|&kernel| self.core.is_ready(kernel))
+    }
+
+    /// Now and then: how many workers there should be, if it is this one that decides.
+    pub(super) fn judge(&self) {
+        if let Some(elastic) = &mut *self.elastic.borrow_mut() {
+            elastic.look(self);
+        }
+    }
+
+    /// Gives up its time slice after many attempts `in_vain`: what looks ready is in the hands of a thread that does not run now.
+    pub(super) fn yield_in_vain(&self, in_vain: &mut usize, event: Event) {
+        *in_vain = if matches!(event, Event::Ran { .. }) { 0 } else { *in_vain + 1 };
+        if *in_vain > IN_VAIN + 2 * self.core.seats.len() {
+            *in_vain = 0;
+            self.row.worker.yields.add(1);
+            thread::yield_now();
+        }
+    }
+
+    /// Looks around for a while if that paid off lately, then sleeps; until a kernel is ready that it may run, or what it waits for is `over`.
+    pub(super) fn idle(&self, over: impl Fn() -> bool) {
+        let mine = self.mine.borrow();
+        let ready = || over() || mine.iter().any(|&kernel| self.core.is_ready(kernel));
         let start = now();
         if !self.look_around(start, ready) {
             let only = mine.first().copied().filter(|_| mine.len() == 1);

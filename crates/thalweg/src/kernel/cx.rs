@@ -32,6 +32,10 @@ pub(crate) trait Host {
     fn make_room(&self, edge: &Edge) -> bool;
     /// Something has arrived, by the number of its pair of kernels, that left at `start`.
     fn arrived(&self, pair: usize, start: u64, end: u64);
+    /// Waits for room on a full edge in the middle of its sender's activation, and runs other kernels meanwhile. False if there is none, and it is in
+    /// vain to wait for it: the sender goes on all the same.
+    /// `flush` moves what waits at the sending end.
+    fn wait_for_room(&self, edge: &Edge, flush: &mut dyn FnMut()) -> bool;
     /// Notes what destructors of messages panicked with that `kernel` did not take.
     fn note(&self, kernel: usize, panics: Vec<Payload>);
 }

@@ -92,7 +92,8 @@ impl<'a> Io<'a> {
         }
         let scratch = Emptied(scratch);
         scratch.0.inputs.extend(receivers.iter().map(|_| Input::default()));
-        scratch.0.outputs.extend(senders.iter_mut().map(|sender| AnyOutput::new(Core::new(cx, sender))));
+        let output = |sender| AnyOutput::new(Core::new(cx, sender).waiting(false));
+        scratch.0.outputs.extend(senders.iter_mut().map(output));
         let mut io = Io {
             cx,
             own: (cx.control.graph, cx.kernel),
@@ -333,6 +334,11 @@ impl<'a> Io<'a> {
     #[track_caller]
     pub fn extend<T: Send>(&mut self, port: Out<T>, messages: impl IntoIterator<Item = T>) {
         messages.into_iter().for_each(|message| self.push(port, message));
+    }
+
+    /// From now on, in this activation, [`push`](Self::push) waits for room at the only output, as [`Output::push`](crate::Output::push) does.
+    pub(crate) fn wait_for_room(&mut self) {
+        self.outputs[0].wait_for_room();
     }
 
     /// Whether the edge behind `port` is full for now; pushing is still possible.

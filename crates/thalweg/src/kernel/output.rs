@@ -11,8 +11,9 @@ use thalweg_sync::sync::Arc;
 
 /// Where a kernel puts its messages.
 ///
-/// A kernel gets it for the length of one activation. [`push`](Self::push) never waits: a block that is full is handed on at once, and what finds its edge
-/// full is dealt with by the scheme (the edge grows, the consumer is run here, or this kernel is not given more input for now).
+/// A kernel gets it for the length of one activation. A block that is full is handed on at once. What finds its edge full is dealt with by the scheme (the
+/// edge grows, the consumer is run here, or this kernel is not given more input for now), and [`push`](Self::push) waits for room if the kernel goes on all
+/// the same.
 ///
 /// Cost: a write, a step and a count per message; about 30 ns per block.
 ///
@@ -38,6 +39,8 @@ pub(crate) struct Core {
     full: bool,
     /// Up to where the open block had its messages when it was opened, or stamped.
     stamped: *const u8,
+    /// A kernel that goes on though its edge is full waits for room.
+    waits: bool,
 }
 
 /// Where finished blocks go.
@@ -60,8 +63,21 @@ impl Core {
         Self::of(cx, Target::Chain(chain, port, ptr::from_ref(edge)))
     }
 
+    /// Whether it waits for room. Not beside other outputs: their open blocks may be what the taker waits for.
+    pub(crate) fn waiting(self, waits: bool) -> Self {
+        Self { waits, ..self }
+    }
+
     fn of(cx: &Cx<'_>, target: Target) -> Self {
-        Self { cx: ptr::from_ref(cx).cast(), target, block: None, filled: None, full: false, stamped: ptr::null() }
+        Self {
+            cx: ptr::from_ref(cx).cast(),
+            target,
+            block: None,
+            filled: None,
+            full: false,
+            waits: true,
+            stamped: ptr::null(),
+        }
     }
 
     fn cx(&self) -> &Cx<'_> {
@@ -113,6 +129,12 @@ impl Core {
                 // SAFETY: O1, as in `sender`.
                 let sender = unsafe { &mut *sender.cast::<Sender<'_>>() };
                 let cx = self.cx();
+                let edge = sender.edge().clone();
+                if self.full && self.waits && edge.is_full() {
+                    let room = cx.host.wait_for_room(&edge, &mut || cx.flush(std::slice::from_mut(sender)));
+                    (self.full, self.waits) = (!room, room);
+                }
+                let cx = self.cx();
                 cx.hand_on(sender, block);
                 let edge = sender.edge();
                 if cx.is_cancelled() || edge.is_full() && !cx.host.make_room(edge) {
@@ -149,7 +171,28 @@ impl<T> Output<T> {
         Self { cur, room: entries_between(cur, end), turned: false, core }
     }
 
-    /// Gives a message to the stream. It never waits.
+    /// Gives a message to the stream.
+    ///
+    /// It waits where the edge behind is full, and a block more is: so one message may become any number, and the edge holds its capacity and a block.
+    /// Meanwhile this worker runs the consumer, or whatever else is ready, within this call, and sleeps when nothing is. So do not hold a lock while you push
+    /// that a kernel behind takes, or a borrow of a thread's own variable.
+    ///
+    /// It does not wait for what cannot come. What it gives is kept beyond the capacity where kernels wait for each other (in a cycle, or where the
+    /// consumer needs what another waiting closure gives), where helping has used half of the stack, during a panic, and once the run is
+    /// cancelled. Nor does it wait in a parallel kernel, whose results wait for their turn. [`flat_map`](crate::Graph::flat_map) needs none of this: what it makes
+    /// stays in its iterator.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let numbers = graph.sequential(|count: u64, out: &mut Output<u64>| (0..count).for_each(|n| out.push(n)));
+    /// let (end, count) = graph.count();
+    /// graph += graph.source([1_000_000]) >> numbers.fixed(64) >> end;
+    /// let report = graph.run(Scheme::default())?;
+    /// assert_eq!(count.take(), 1_000_000);
+    /// assert!(report.edges[1].peak <= 64 + 32, "the capacity and a block");
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     ///
     /// ```
     /// use thalweg::prelude::*;
@@ -365,6 +408,11 @@ impl AnyOutput {
     /// See [`Core`].
     pub(crate) fn is_full(&self) -> bool {
         self.core.is_full()
+    }
+
+    /// See [`Core::waiting`].
+    pub(crate) fn wait_for_room(&mut self) {
+        self.core.waits = true;
     }
 
     /// Stamps what was pushed until now: what comes of another block is pushed next.

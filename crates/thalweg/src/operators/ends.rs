@@ -23,7 +23,7 @@ pub struct Emit<'a, 'io, U> {
 }
 
 impl<U: Send> Emit<'_, '_, U> {
-    /// Gives a message to the stream. It never waits.
+    /// Gives a message to the stream, and waits for room as [`Output::push`](crate::Output::push) does.
     pub fn push(&mut self, message: U) {
         self.io.push(self.out, message);
     }
@@ -106,6 +106,7 @@ where
     }
 
     fn run(&mut self, &(input, out): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        io.wait_for_room();
         self.0.drive(
             input,
             io,

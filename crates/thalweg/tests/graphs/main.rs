@@ -13,6 +13,7 @@ mod functions;
 mod fuzz;
 mod inlets;
 mod latency;
+mod midway;
 mod newest;
 mod observe;
 mod outlets;

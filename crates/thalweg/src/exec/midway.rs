@@ -1,0 +1,250 @@
+//! A kernel that finds its output full in the middle of an activation, and goes on.
+//!
+//! A closure that makes many messages of one cannot be left and taken up again. So when a block of its output is full, its edge has no room, and it
+//! was told so a block before, its worker keeps the kernel's claim and does what a worker does: it runs the consumer, and what is behind that, or
+//! anything else that is ready, nested on its stack; it sleeps when there is nothing. When there is room, the closure goes on.
+//!
+//! # Invariants
+//!
+//! - **M1** Only the holder of a kernel's claim waits midway, and it enters other kernels by their claims, which nobody waits for. So no kernel runs
+//!   twice at once or out of order, and a worker that waits is asleep on the bell or at work like any other.
+//! - **M2** Nobody waits for what cannot come. Kernels that wait for each other, or for a kernel beneath them on a stack, are found by who is the last to
+//!   fall asleep ([stall](super::stall)), or by the [patrol](super::patrol) beside work that goes on; one of them is *let go*, and what it
+//!   gives beyond the edge's room is kept there, as if it had not waited.
+//! - **M3** Who makes room on the edge of a sleeper that waits midway rings for it. It reads the mark without a fence behind the room it made, so it may
+//!   miss one that is just lying down: that one is found by the last to fall asleep, or by the patrol.
+//! - **M4** A worker that waits midway leaves what a nested kernel has handed on to nobody: it carries it on before it goes back.
+
+use super::worker::Worker;
+use super::{Core, Post, Seat};
+use crate::edge::Edge;
+use crate::kernel::Why;
+use crate::scheme::Event;
+use std::thread::panicking;
+use thalweg_sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+
+/// Nobody waits, or its worker is at work meanwhile; it sleeps; it is to go on without room.
+const NO: u32 = 0;
+const WORKS: u32 = 1;
+const SLEEPS: u32 = 2;
+const LET_GO: u32 = 3;
+
+/// What a nested kernel hands on is carried on by so many kernels at most before the one that waits has another look.
+const MOST_CARRIED: usize = 64;
+/// A kernel that was let go does not wait in its next activations: in one, three, seven, and so on, up to this power of two.
+const MOST_VAIN: u32 = 8;
+
+/// What others may know of a kernel whose activation waits in the middle.
+#[derive(Debug, Default)]
+pub(super) struct Midway {
+    state: AtomicU32,
+    /// How many of its activations are beneath one of another kernel, which was run last above one.
+    covered: AtomicUsize,
+    above: AtomicUsize,
+    /// How often in a row it was let go, and for how many activations it does not wait because of that. Under the claim.
+    vain: AtomicU32,
+    skips: AtomicU32,
+}
+
+impl Midway {
+    // Relaxed, as all that is here: marks for those who judge, who see what they judge by through the bell's lock, or look again.
+
+    /// One of its activations has `kernel` above it. `shared`: it has several activations at once.
+    pub(super) fn cover(&self, kernel: usize, shared: bool) {
+        self.above.store(kernel, Relaxed);
+        if shared {
+            self.covered.fetch_add(1, Relaxed);
+        } else {
+            self.covered.store(1, Relaxed);
+        }
+    }
+
+    pub(super) fn uncover(&self, shared: bool) {
+        if shared {
+            self.covered.fetch_sub(1, Relaxed);
+        } else {
+            self.covered.store(0, Relaxed);
+        }
+    }
+
+    fn step(&self, from: u32, to: u32) -> bool {
+        self.state.compare_exchange(from, to, Relaxed, Relaxed).is_ok()
+    }
+
+    fn is(&self, state: u32) -> bool {
+        self.state.load(Relaxed) == state
+    }
+}
+
+impl Worker<'_, '_> {
+    /// See [`Host::wait_for_room`](crate::kernel::Host::wait_for_room).
+    pub(super) fn wait_midway(&self, edge: &Edge, flush: &mut dyn FnMut()) -> bool {
+        // In the midst of a panic no other kernel is run.
+        if !self.may_help() || panicking() {
+            return false;
+        }
+        let (core, sender, taker) = (self.core, edge.plan.from, edge.plan.to);
+        let midway = &core.seats[sender].midway;
+        if midway.skips.load(Relaxed) > 0 {
+            midway.skips.store(midway.skips.load(Relaxed) - 1, Relaxed);
+            return false;
+        }
+        if core.scheme.is_counted() {
+            self.row.edges[edge.plan.id].full.add(1);
+        }
+        if let Some(ring) = &self.row.ring {
+            self.note_wait(ring, Why::Full(edge.plan.id));
+        }
+        core.midway.fetch_add(1, Relaxed);
+        midway.state.store(WORKS, Relaxed);
+        let outer = self.outer.replace(Some(sender));
+        let mut in_vain = 0;
+        let room = loop {
+            if !edge.is_full() {
+                break true;
+            }
+            if core.is_over() || midway.is(LET_GO) {
+                break false;
+            }
+            if edge.can_flush() {
+                // Nobody else may move it, and the taker may wait for it.
+                flush();
+            } else if let Some(kernel) = self.find_ready(taker) {
+                let event = self.carry_on(sender, kernel);
+                self.yield_in_vain(&mut in_vain, event);
+            } else {
+                self.sleep_midway(edge, midway);
+            }
+            self.go_round();
+            self.judge();
+            if core.control.is_draining() {
+                // Cancels when the time for draining is over.
+                core.control.time_left();
+            }
+        };
+        self.outer.set(outer);
+        // To be let go costs a sleep of all.
+        let vain = if room { 0 } else { (midway.vain.load(Relaxed) + 1).min(MOST_VAIN) };
+        midway.vain.store(vain, Relaxed);
+        midway.skips.store((1 << vain) - 1, Relaxed);
+        midway.state.store(NO, Relaxed);
+        core.midway.fetch_sub(1, Relaxed);
+        room
+    }
+
+    /// Runs `kernel` within the activation of `sender`, and what it hands something on to (M4).
+    fn carry_on(&self, sender: usize, kernel: usize) -> Event {
+        let event = self.nest(sender, kernel);
+        let mut last = event;
+        for _ in 0..MOST_CARRIED {
+            let Event::Ran { emitted: Some(edge), .. } = last else { break };
+            let next = self.core.topology.edges[edge].to;
+            if !self.may_run(next) || !self.core.is_ready(next) {
+                break;
+            }
+            last = self.nest(sender, next);
+        }
+        event
+    }
+
+    fn sleep_midway(&self, edge: &Edge, midway: &Midway) {
+        let stats = &self.row.worker;
+        let (at, idle) = (stats.at.get(), stats.idle.get());
+        if !midway.step(WORKS, SLEEPS) {
+            return;
+        }
+        stats.in_code.store(false, Relaxed);
+        if self.core.scheme.is_restricted() {
+            // What was sent is not for this worker to carry on.
+            self.core.ring_neighbours(edge.plan.from);
+        }
+        self.idle(|| !edge.is_full() || edge.can_flush() || midway.is(LET_GO));
+        midway.step(SLEEPS, WORKS);
+        stats.in_code.store(true, Relaxed);
+        stats.at.set(at);
+        // It is no time of the kernel that waits.
+        self.helped_time.set(self.helped_time.get() + stats.idle.get() - idle);
+    }
+}
+
+impl Seat<'_> {
+    pub(super) fn sleeps_midway(&self) -> bool {
+        self.midway.is(SLEEPS)
+    }
+
+    /// No activation of it goes on by itself now: there is none, or it waits midway, or another kernel runs above each of them.
+    pub(super) fn rests(&self) -> bool {
+        let covered = self.midway.covered.load(Relaxed);
+        match &self.post {
+            Post::One(claim) => !claim.is_held() || covered > 0 || !self.midway.is(NO),
+            Post::Many(_) => covered >= self.in_flight.load(Relaxed),
+        }
+    }
+
+    /// The kernel above its activation, if there is one that it waits for.
+    fn above(&self, why: Option<Why>) -> Option<usize> {
+        let waits = match &self.post {
+            Post::One(_) => true,
+            // Another activation may do what this one cannot.
+            Post::Many(_) => why == Some(Why::Waiting),
+        };
+        (waits && self.midway.covered.load(Relaxed) > 0).then(|| self.midway.above.load(Relaxed))
+    }
+}
+
+impl Core<'_> {
+    /// `kernel` has taken something, or takes nothing any more: wakes those who wait midway for room at its inputs (M3).
+    #[inline]
+    pub(super) fn call_midway(&self, kernel: usize) {
+        if self.midway.load(Relaxed) > 0 {
+            self.call_those_midway(kernel);
+        }
+    }
+
+    #[cold]
+    fn call_those_midway(&self, kernel: usize) {
+        let waits = |&edge: &usize| {
+            let (sender, edge) = (&self.seats[self.topology.edges[edge].from], &self.edges[edge]);
+            sender.sleeps_midway() && (!edge.is_full() || edge.can_flush())
+        };
+        if self.topology.kernels[kernel].inputs.iter().any(waits) {
+            self.control.bell.ring_all();
+        }
+    }
+
+    /// The kernel that `kernel` waits for, if it is in an activation: the one above it on its worker's stack. One that waits midway waits for that only if it does
+    /// not come back by itself.
+    pub(super) fn waits_for_above(&self, kernel: usize, why: Option<Why>) -> Option<usize> {
+        let seat = &self.seats[kernel];
+        seat.above(why).filter(|&above| seat.midway.is(NO) || self.seats[above].rests())
+    }
+
+    /// A kernel that waits midway for room that cannot come goes on without (M2). True if it waits.
+    pub(super) fn let_go(&self, kernel: usize) -> bool {
+        let midway = &self.seats[kernel].midway;
+        if midway.step(SLEEPS, LET_GO) {
+            self.control.bell.ring_all();
+            return true;
+        }
+        midway.step(WORKS, LET_GO)
+    }
+
+    /// Every worker is asleep: wakes those who wait midway and have room, and lets go those who wait in vain, which are all of them unless somebody `outside`
+    /// may come. True if there was one.
+    pub(super) fn wake_midway(&self, outside: bool) -> bool {
+        if self.midway.load(Relaxed) == 0 {
+            return false;
+        }
+        let mut woken = false;
+        for (kernel, _) in self.seats.iter().enumerate().filter(|(_, seat)| seat.sleeps_midway()) {
+            woken |= match self.look(kernel) {
+                Some(Why::Full(edge)) => (!outside || self.is_stuck(edge)) && self.let_go(kernel),
+                _ => {
+                    self.control.bell.ring_all();
+                    true
+                }
+            };
+        }
+        woken
+    }
+}
