@@ -1,4 +1,4 @@
-//! `apps/native`: every application beside its sequential program, on input that is made up.
+//! `applications/native`: every application beside its sequential program, on input that is made up.
 //!
 //! The sequential program is no pipeline of stages, so it is a bound. That no application is slower than its own, and that those which are
 //! farms come near twice as fast on two cores, is read from the ratios.
@@ -22,7 +22,7 @@ use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role::*, Sa
 use crate::machine::{cpus, timed};
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment { name: "apps/native", plan };
+pub const EXPERIMENT: Experiment = Experiment { name: "applications/native", plan };
 
 /// Pixels on a side of the papers' pictures.
 const SIDE: u64 = 512;

@@ -67,7 +67,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "ff/figure11", asks: "FastForward's Figure 11: two stages, on one die and on two sockets", native: false, machine: Some("x86-4") },
     Entry { name: "bbq/figure2.6", asks: "the thesis' Figure 2.6: BBQ with 2 to 256 blocks and 128 to 32768 entries, four producers and a consumer", native: true, machine: None },
     Entry { name: "bbq/figure2.7", asks: "the thesis' Figure 2.7: one to eight producers, a consumer; pushes and pops by FAA or CAS; drop-old mode with and without a consumer; entries of any size", native: true, machine: None },
-    Entry { name: "apps/native", asks: "the applications on made-up input, each beside its sequential program, by default and on one worker", native: true, machine: None },
+    Entry { name: "applications/native", asks: "the applications on made-up input, each beside its sequential program, by default and on one worker", native: true, machine: None },
     Entry { name: "thesis/2.8", asks: "the thesis' Figure 2.8: bounded queues, one to one, simple and complex", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/2.9", asks: "the thesis' Figure 2.9: many to one, one to many: rate, misses, latency, fairness", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/2.9-over", asks: "the thesis' Figure 2.9g and n: two to five times as many threads as hardware threads (12 there)", native: false, machine: Some("x86-88t") },
