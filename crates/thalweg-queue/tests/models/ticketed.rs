@@ -269,5 +269,4 @@ canaries! {
     canary_9: "ticketed.9", "with an item in the queue", an_open_grant_is_busy(),
     canary_10: "ticketed.10", "with an item in the queue", an_open_grant_is_busy(),
     canary_11: "ticketed.11", "left == right", the_end_comes_last(),
-    canary_12: "ticketed.12", "left == right", the_end_comes_last(),
 }

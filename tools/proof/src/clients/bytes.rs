@@ -74,7 +74,7 @@ pub(super) const END: Client = Client {
 };
 
 pub(super) const BEHIND: Client = Client {
-    name: "bytes/behind",
+    name: "bytes/end-behind",
     what: "two threads push, and the second one closes the queue: the end comes after what it pushed",
     run: |setup| ends::behind(setup, queue, |tx| tx.0.close()),
 };

@@ -96,7 +96,7 @@ pub(super) const CLOSE: Client = Client {
 };
 
 pub(super) const BEHIND: Client = Client {
-    name: "cnq/behind",
+    name: "cnq/end-behind",
     what: "two threads push, and the second one closes the queue: the end comes after what it pushed",
     run: |setup| ends::behind(setup, queue(2, 1, 2), Producer::close),
 };

@@ -49,7 +49,7 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::end(setup, window(1), queue(0, 1)),
     },
     Client {
-        name: "mpsc/behind",
+        name: "mpsc/end-behind",
         what: "two threads push, and the second one closes the queue: the end comes after what it pushed; blocks of 2",
         run: |setup| ends::behind(setup, queue(0, 2), mpsc::Producer::close),
     },

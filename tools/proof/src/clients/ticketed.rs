@@ -51,7 +51,7 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::close(setup, two(), queue, Producer::close),
     },
     Client {
-        name: "ticketed/behind",
+        name: "ticketed/end-behind",
         what: "two threads push, and the second one closes the queue: the end comes after what it pushed",
         run: |setup| ends::behind(setup, queue, Producer::close),
     },

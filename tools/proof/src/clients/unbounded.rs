@@ -76,7 +76,7 @@ pub(super) const CLIENTS: &[Client] = &[
         run: |setup| ends::close(setup, any(), to_one(0), Producer::close),
     },
     Client {
-        name: "unbounded/behind",
+        name: "unbounded/end-behind",
         what: "two threads push, and the second one closes the queue: the end comes after what it pushed",
         run: |setup| ends::behind(setup, to_one(0), Producer::close),
     },

@@ -305,7 +305,8 @@ impl<T, W: Wait> Ring<T, W> {
     }
 
     pub(super) fn leave_producer(&self) {
-        // (ticketed.12) Release, pairs with (ticketed.11): what was pushed comes before the count.
+        // (ticketed.12) Release, pairs with (ticketed.11): what was pushed comes before the count. The fence of a push (ticketed.13) alone makes
+        // it half-way to who sees the count, which is then `Busy`.
         if self.handles.producers.leave(edge("ticketed.12", Release)) {
             self.desk.wait.ring_all();
         }
