@@ -165,9 +165,9 @@ impl Channel {
     /// let channel = supervisor.open("words")?;
     /// let (mut tx, mut rx) = (channel.producer::<u64>()?, channel.consumer_of::<u64>(4)?);
     /// rx.prefetch();
-    /// (0..9).for_each(|n| tx.push(n).unwrap());
-    /// drop(tx);
-    /// assert!((0..9).all(|n| rx.pop() == Ok(n)) && rx.pop().is_err());
+    /// let sender = std::thread::spawn(move || (0..90).for_each(|n| tx.push(n).unwrap()));
+    /// assert!((0..90).all(|n| rx.pop() == Ok(n)) && rx.pop().is_err());
+    /// sender.join().unwrap();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
