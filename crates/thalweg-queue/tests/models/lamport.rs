@@ -3,6 +3,7 @@
 use crate::support::Leaked;
 use thalweg_queue::edges::table::weakened;
 use thalweg_queue::research::lamport::{self, Consumer, Look, Producer};
+use thalweg_queue::wait::Ordinary;
 use thalweg_queue::{BuildError, TryPopError};
 use thalweg_sync::model_bounded;
 use thalweg_sync::sync::Arc;
@@ -12,7 +13,7 @@ use thalweg_sync::{model, thread};
 /// not happen before, and a write that a read does not.
 type Item = Arc<usize>;
 
-type Built<L> = Result<(Producer<Item, L>, Consumer<Item, L>), BuildError>;
+type Built<L> = Result<(Producer<Item, Ordinary, L>, Consumer<Item, Ordinary, L>), BuildError>;
 
 /// Room for one item and four attempts of each: both slots are used twice.
 fn order_is_kept<L: Look + 'static>(build: fn(usize) -> Built<L>) {
