@@ -179,6 +179,5 @@ canaries! {
     canary_8: "drop_old.8", "left == right", a_lap(1, 0, 4),
     canary_9: "drop_old.9", "left == right", a_lap(1, 0, 4),
     canary_14: "drop_old.14", "with an item in the queue", roles_switch(),
-    canary_handles_1: "handles.1", "left == right", the_end_comes_last(),
     canary_handles_2: "handles.2", "left == right", the_end_comes_last(),
 }
