@@ -5,7 +5,7 @@
 //! # Invariants
 //!
 //! - **L1** A descriptor is open as long as its `OwnedFd` is there.
-//! - **L2** The system reads and writes no more than the length it is told, and what it is told of lives longer than the call.
+//! - **L2** The system reads and writes no more bytes than the length that a call gives, and that memory lives longer than the call.
 //! - **L3** What the system says of options and control messages are plain numbers: any bytes of their size are a value.
 
 use std::ffi::CString;

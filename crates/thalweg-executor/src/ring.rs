@@ -205,7 +205,7 @@ mod tests {
     use thalweg_check::Check;
     use thalweg_sync::thread;
 
-    /// Four tasks through two entries, with a thief: each is used twice. Whoever takes a task cancels it, which drops what it holds: once.
+    /// Four tasks through two entries, with a thief: each entry is used twice. The thread that takes a task cancels it, and that drops the task's value once.
     #[test]
     fn each_task_goes_to_one() {
         let client = || {

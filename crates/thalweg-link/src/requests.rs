@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 /// - **A1** Requests that the device holds are of lines that are asked for, in this order, or of stale ones. A stale line cannot come.
 /// - **A2** A line is clean, or at most one is asked for. So there is always one to ask for.
 ///
-/// It knows no device. Who has one of the simulator's in hand drives it so:
+/// It knows no device. Code that holds a device of the simulator drives it so:
 ///
 /// ```
 /// use thalweg_link::Requests;

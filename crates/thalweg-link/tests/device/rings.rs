@@ -160,7 +160,7 @@ fn run(name: &str, device: impl Clocked, consumers: usize, most: usize, seed: u6
 
 /// The suite, for a device that keeps the order of a queue: `device` makes one, `steps` of them are tried for each number of requests.
 pub(crate) fn conform<D: Clocked>(name: &str, device: impl Fn() -> D, shape: &Shape, seeds: u64, steps: usize) {
-    assert!(shape.answers && shape.routing.in_order, "{name} promises no order to who loses requests");
+    assert!(shape.answers && shape.routing.in_order, "{name} promises no order where requests are lost");
     for consumers in 1..=2 {
         for most in [1, 2, 3, 6] {
             (0..seeds).for_each(|seed| run(name, device(), consumers, most, seed, steps));
