@@ -268,6 +268,15 @@ fn a_browser_follows_a_run_to_its_end() {
 }
 
 #[test]
+fn an_address_in_the_place_of_a_process_is_told() {
+    let (out, err) = texts(&thalweg("top --web 127.0.0.1:0").output().unwrap());
+    assert!(
+        out.is_empty() && err.contains("127.0.0.1:0 is an address, not a process: write --web=127.0.0.1:0"),
+        "{err}"
+    );
+}
+
+#[test]
 fn an_address_that_is_taken_is_told_before_the_run() {
     let dir = tempfile::tempdir().unwrap();
     fish(dir.path());

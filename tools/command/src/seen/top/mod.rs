@@ -92,6 +92,11 @@ impl Watch {
 
 pub(crate) fn run(args: TopArgs) -> Outcome {
     let interval = Duration::from_millis(args.interval);
+    if let Some(address) =
+        args.process.as_deref().filter(|word| args.web.is_some() && word.parse::<SocketAddr>().is_ok())
+    {
+        return Err(format!("{address} is an address, not a process: write --web={address}").into());
+    }
     let mut watch = Watch::new(args.process);
     if let Some(address) = args.web {
         return page(watch, address);
