@@ -104,7 +104,7 @@ pub mod scheme;
 mod topology;
 
 pub use control::Stopper;
-pub use edge::Capacity;
+pub use edge::{Capacity, Storage};
 pub use ends::inlet::{Closed, Inlet, Pushing};
 pub use ends::outlet::{Outlet, Over, Popping};
 pub use ends::run_async::Run;

@@ -99,7 +99,7 @@ pub struct EdgeReport {
     pub windowed: bool,
     /// The queue that carried its blocks.
     pub storage: &'static str,
-    /// Why it was taken.
+    /// Why it was taken: `chosen` by [`Gives::storage`](crate::Gives::storage), `by the scheme`, or for the kind of the edge: `one taker`, `several takers`, `keeps the newest`.
     pub chosen: &'static str,
     /// Messages it carried.
     pub messages: u64,
@@ -242,7 +242,7 @@ impl fmt::Display for Report {
                 edge.grown.to_string(),
                 edge.blocked_empty.to_string(),
                 edge.blocked_full.to_string(),
-                edge.storage.to_owned(),
+                format!("{} ({})", edge.storage, edge.chosen),
             ]
         });
         table(f, &["edge", "messages", "mean", "peak", "grown", "empty", "full", "storage"], edges)?;
@@ -293,18 +293,13 @@ impl Report {
                 "latency: from a block that left a kernel to the end of the other one's work on a block with something of it; one in 100 us is stamped"
             )?;
         }
-        let mut storages: Vec<_> = self.edges.iter().map(|edge| (edge.storage, edge.chosen)).collect();
-        storages.sort_unstable();
-        storages.dedup();
-        if storages.is_empty() {
+        if self.edges.is_empty() {
             return Ok(());
         }
-        write!(
+        writeln!(
             f,
-            "edges: messages on them at one look for every 16 blocks (mean, peak); times that more was allowed (grown)"
-        )?;
-        storages.iter().try_for_each(|(storage, chosen)| write!(f, "; {storage}: {chosen}"))?;
-        writeln!(f)
+            "edges: messages on them at one look for every 16 blocks (mean, peak); times that more was allowed (grown); what carried their blocks, and why (storage)"
+        )
     }
 }
 
@@ -362,7 +357,7 @@ mod tests {
             ends: (0, 1),
             windowed: false,
             storage: "bbq",
-            chosen: "many workers take",
+            chosen: "several takers",
             messages: 70,
             left_over: 0,
             overwritten: 0,
@@ -394,12 +389,16 @@ complete in 5.00 ms, scheme pw, up to 4 workers
   kernel  activations  in  out     busy  empty  full  ticket  helps
   read             10  11   12  13.0 us     14    15      16     18
   work *           30  31   32  33.0 us     34    35      36     38
-  edge          messages  mean  peak  grown  empty  full  storage
-  read >> work        70     7    72     71     74    75      bbq
+  edge          messages  mean  peak  grown  empty  full               storage
+  read >> work        70     7    72     71     74    75  bbq (several takers)
 81 polls, 82 yields, 83 sleeps
 kernels (* on many workers at once): messages in and out; ";
         assert!(report().to_string().starts_with(expected), "{}", report());
-        assert!(report().to_string().contains("(grown); bbq: many workers take\n"), "{}", report());
+        assert!(
+            report().to_string().contains("(grown); what carried their blocks, and why (storage)\n"),
+            "{}",
+            report()
+        );
         assert!(report().to_string().ends_with(&report().verdict()), "{}", report());
     }
 

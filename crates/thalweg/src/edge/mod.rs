@@ -19,6 +19,7 @@ mod storage;
 pub use limits::Capacity;
 pub(crate) use receiver::{Receiver, SharedReceiver};
 pub(crate) use sender::Sender;
+pub use storage::Storage;
 
 use crate::block::Block;
 use crate::block::windows::Assemble;
@@ -52,6 +53,9 @@ pub(crate) struct Plan {
     /// It is never full: what is older than its capacity is dropped.
     pub(crate) newest: bool,
     pub(crate) window: Option<(usize, usize)>,
+    pub(crate) storage: Storage,
+    /// Why that one.
+    pub(crate) chosen: &'static str,
     /// Several workers may pop at once.
     pub(crate) many_takers: bool,
     pub(crate) message_bytes: usize,
@@ -104,8 +108,6 @@ pub(crate) struct Gauge {
 /// What both ends of an edge count, and what it may hold.
 pub(crate) struct Edge {
     pub(crate) plan: Plan,
-    /// The name of its storage.
-    pub(crate) storage: &'static str,
     /// Blocks the storage holds at least.
     slots: usize,
     sent: CachePadded<Side>,
@@ -139,18 +141,18 @@ pub(crate) fn edge<'r>(
     let share = (ALL_SLOTS / edges.max(1)).clamp(FIRST_BLOCKS * 2, MOST_BLOCKS * 2);
     let slots = plan.capacity.map_or(share, |capacity| capacity.most.clamp(2, MOST_SLOTS));
     if plan.many_takers {
-        let (tx, rx, name) = storage::shared(slots);
-        let edge = Arc::new(Edge::new(plan, name, slots, block_len));
+        let (tx, rx) = storage::shared(plan.storage, slots);
+        let edge = Arc::new(Edge::new(plan, slots, block_len));
         (edge.clone(), Sender::new(edge.clone(), tx, assembler), Taker::Many(SharedReceiver::new(edge, rx)))
     } else {
-        let (tx, rx, name) = if plan.newest { storage::newest(slots) } else { storage::exclusive(slots) };
-        let edge = Arc::new(Edge::new(plan, name, slots, block_len));
+        let (tx, rx) = if plan.newest { storage::newest(slots) } else { storage::exclusive(plan.storage, slots) };
+        let edge = Arc::new(Edge::new(plan, slots, block_len));
         (edge.clone(), Sender::new(edge.clone(), tx, assembler), Taker::One(Receiver::new(edge, rx)))
     }
 }
 
 impl Edge {
-    fn new(plan: Plan, storage: &'static str, slots: usize, block_len: u32) -> Self {
+    fn new(plan: Plan, slots: usize, block_len: u32) -> Self {
         let (first_blocks, first_messages) = match plan.capacity {
             None => (FIRST_BLOCKS, usize::MAX),
             Some(capacity) => (slots, capacity.first),
@@ -158,7 +160,6 @@ impl Edge {
         let never_full = plan.feedback && plan.capacity.is_none();
         let edge = Self {
             plan,
-            storage,
             slots,
             sent: CachePadded::default(),
             taken: CachePadded::default(),
@@ -350,10 +351,6 @@ impl Edge {
 
 impl fmt::Debug for Edge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Edge")
-            .field("plan", &self.plan)
-            .field("storage", &self.storage)
-            .field("backlog", &self.backlog())
-            .finish_non_exhaustive()
+        f.debug_struct("Edge").field("plan", &self.plan).field("backlog", &self.backlog()).finish_non_exhaustive()
     }
 }

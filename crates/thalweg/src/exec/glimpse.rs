@@ -177,7 +177,7 @@ fn edge_snapshot(core: &Core<'_>, number: usize) -> EdgeSnapshot {
     let (most, most_blocks) = edge.bounds();
     EdgeSnapshot {
         ends: (edge.plan.from, edge.plan.to),
-        storage: edge.storage.to_owned(),
+        storage: edge.plan.storage.name().to_owned(),
         messages: edge.given_messages(),
         message_bytes: edge.plan.message_bytes,
         holds: edge.unused_messages() as u64,

@@ -37,14 +37,8 @@ pub(crate) fn report(core: &Core<'_>, wall: Duration, end: End) -> Report {
             to: core.topology.kernels[edge.plan.to].name.clone(),
             ends: (edge.plan.from, edge.plan.to),
             windowed: edge.plan.window.is_some(),
-            storage: edge.storage,
-            chosen: if edge.plan.newest {
-                "what is old is dropped"
-            } else if edge.plan.many_takers {
-                "many workers take"
-            } else {
-                "one worker at a time takes"
-            },
+            storage: edge.plan.storage.name(),
+            chosen: edge.plan.chosen,
             messages: edge.given_messages(),
             overwritten: edge.gauge.overwritten.get(),
             left_over: if end == End::Cancelled { 0 } else { edge.left_over() },

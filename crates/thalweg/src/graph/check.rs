@@ -160,6 +160,26 @@ impl Draft<'_> {
             };
             refuse(to, format!("{} keeps the newest messages, and {needs}; put a Graph::map between", names()));
         }
+        if let Some(storage) = link.spec.storage {
+            if link.spec.newest && !storage.gives_back() {
+                refuse(
+                    to,
+                    format!(
+                        "{} keeps the newest messages, and nobody can take back what is old from Storage::{storage:?}; take Storage::Many, or do without .storage()",
+                        names()
+                    ),
+                );
+            }
+            if matches!(taker.body, Body::Parallel(_)) && !storage.is_for_many() {
+                refuse(
+                    to,
+                    format!(
+                        "it runs on many workers, and only one at a time can take from Storage::{storage:?} of {}; take Storage::Many or Storage::Linked, or do without .storage()",
+                        names()
+                    ),
+                );
+            }
+        }
         if let Some(window) = &self.kernels[to].window {
             if let Some(capacity) = link.spec.capacity.filter(|capacity| capacity.most < window.peek) {
                 refuse(

@@ -1,7 +1,7 @@
 //! What is known of a graph while it is built.
 
 use crate::block::windows::Assemble;
-use crate::edge::Capacity;
+use crate::edge::{Capacity, Storage};
 use crate::ends::task::Task;
 use crate::error::Refusal;
 use crate::exec::Hook;
@@ -14,6 +14,7 @@ use std::panic::Location;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EdgeSpec {
     pub(crate) capacity: Option<Capacity>,
+    pub(crate) storage: Option<Storage>,
     pub(crate) unordered: bool,
     /// What is older than its capacity is dropped.
     pub(crate) newest: bool,

@@ -3,7 +3,7 @@
 //! A handle is a number with types. It borrows nothing, so it can be copied and used in any number of statements. A path remembers what it
 //! connects; only `graph += path` changes the graph.
 
-use crate::edge::Capacity;
+use crate::edge::{Capacity, Storage};
 use crate::graph::{EdgeSpec, Graph, Link, PortRef};
 use crate::kernel::ported::{In, Out};
 use std::fmt;
@@ -260,6 +260,28 @@ pub trait Gives: Sized {
     /// The edge that leaves here keeps the latest message alone: as [`newest`](Self::newest) with one.
     fn latest(self) -> Path<Self::Head, Tail<Self::Message>> {
         self.newest(1)
+    }
+
+    /// What carries the blocks of the edge that leaves here: see [`Storage`]. Without this the kind of the kernel behind it decides, or the scheme; the
+    /// report says which it is, and why ([`EdgeReport::storage`](crate::EdgeReport::storage)).
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// use thalweg::Storage;
+    /// let mut graph = Graph::new();
+    /// let (end, sum) = graph.gather(0, |sum: &mut u64, n: u64| *sum += n);
+    /// graph += graph.source(0..1000_u64).fixed(64).storage(Storage::Growing) >> end;
+    /// let report = graph.run(Scheme::default())?;
+    /// assert_eq!((sum.take(), report.edges[0].storage, report.edges[0].chosen), (499_500, "chunk_ring", "chosen"));
+    ///
+    /// // One that only one worker can take from does not lead to a parallel kernel.
+    /// let mut graph = Graph::new();
+    /// graph += graph.source(0..1000_u64).storage(Storage::Ring) >> graph.parallel_sink(|_: u64| ());
+    /// assert!(graph.run(Scheme::default()).unwrap_err().to_string().contains("take Storage::Many or Storage::Linked"));
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    fn storage(self, storage: Storage) -> Path<Self::Head, Tail<Self::Message>> {
+        self.into_path().with(|spec| spec.storage = Some(storage))
     }
 
     /// The results of a parallel kernel leave here as they come, not in the order of its inputs.

@@ -3,7 +3,7 @@
 use crate::block::MOST_BYTES;
 use crate::block::windows::Assemble;
 use crate::control::Control;
-use crate::edge::{self, Edge, Plan, Sender, Taker};
+use crate::edge::{self, Edge, Plan, Sender, Storage, Taker};
 use crate::error::{Caught, Error, Refusal, Result, Whole, catch};
 use crate::exec::{self, Component, Parts, Post};
 use crate::graph::Graph;
@@ -89,7 +89,7 @@ impl<'env> Graph<'env> {
 
 impl Draft<'_> {
     /// What an edge is, by what its two ends are and what was asked of it.
-    fn plan(&self, id: usize, outputs: &[Vec<usize>], component_of: &[Option<usize>]) -> (Plan, u32) {
+    fn plan(&self, id: usize, scheme: Scheme, outputs: &[Vec<usize>], component_of: &[Option<usize>]) -> (Plan, u32) {
         let link = &self.links[id];
         let (from, to) = (link.from.kernel, link.to.kernel);
         let window = self.kernels[to].window.as_ref();
@@ -102,6 +102,13 @@ impl Draft<'_> {
         // message for those that it pops.
         let behind = outputs[to].iter().filter(|_| parallel).filter_map(|&edge| half(&self.links[edge])).min();
         let behind = behind.map(|most| most.saturating_mul(window.map_or(rate, |window| window.pop)));
+        let many_takers = matches!(taker, Body::Parallel(_));
+        let (storage, chosen) = match link.spec.storage {
+            Some(storage) => (storage, "chosen"),
+            None if link.spec.newest => (Storage::Many, "keeps the newest"),
+            None if many_takers => (Storage::Many, "several takers"),
+            None => scheme.storage().map_or((Storage::Ring, "one taker"), |storage| (storage, "by the scheme")),
+        };
         let plan = Plan {
             id,
             from,
@@ -110,7 +117,9 @@ impl Draft<'_> {
             feedback: link.spec.feedback,
             newest: link.spec.newest,
             window: window.map(|window| (window.peek, window.pop)),
-            many_takers: matches!(taker, Body::Parallel(_)),
+            storage,
+            chosen,
+            many_takers,
             message_bytes: link.bytes,
             longest: half(link).into_iter().chain(behind).min().unwrap_or(usize::MAX),
             component: component_of[from].filter(|_| component_of[from] == component_of[to]),
@@ -151,7 +160,7 @@ impl Draft<'_> {
         let mut edges: Vec<Arc<Edge>> = Vec::with_capacity(self.links.len());
         let (mut senders, mut takers) = (Vec::new(), Vec::new());
         for id in 0..self.links.len() {
-            let (plan, block_len) = self.plan(id, &wiring.outputs, &component_of);
+            let (plan, block_len) = self.plan(id, scheme, &wiring.outputs, &component_of);
             let window = self.kernels[plan.to].window.as_ref();
             let assembler = window.map(|window| -> Box<dyn Assemble + 'r> { (window.assembler)() });
             let (edge, sender, taker) = edge::edge(self.links.len(), plan, assembler, block_len);

@@ -14,6 +14,7 @@ mod qes;
 mod raft;
 mod random;
 
+use crate::edge::Storage;
 use crate::error::{Error, Refusal, Result};
 use crate::partition::Partition;
 use crate::topology::Topology;
@@ -120,6 +121,8 @@ struct Entry {
     quantum: u32,
     on_full: OnFull,
     threads: Threads,
+    /// Of edges with one taker that do not say; which must be one for them.
+    storage: Option<Storage>,
     /// A worker may not run every kernel, so whoever makes one ready has to wake all.
     restricted: bool,
 }
@@ -127,7 +130,7 @@ struct Entry {
 impl Entry {
     /// Polling workers, as many as asked for, and queues of fixed size.
     const fn new(name: &'static str, about: &'static str, make: Make) -> Self {
-        Self { name, about, make, quantum: 8, on_full: POLL, threads: Threads::Fixed, restricted: false }
+        Self { name, about, make, quantum: 8, on_full: POLL, threads: Threads::Fixed, storage: None, restricted: false }
     }
 }
 
@@ -412,6 +415,11 @@ impl Scheme {
 
     pub(crate) fn actions(&self) -> OnFull {
         self.entry.on_full
+    }
+
+    /// What carries edges with one taker that do not say.
+    pub(crate) fn storage(&self) -> Option<Storage> {
+        self.entry.storage
     }
 
     pub(crate) fn is_restricted(&self) -> bool {

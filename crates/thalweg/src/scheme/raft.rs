@@ -2,6 +2,7 @@
 //! with RaftLib's own monitor, one that was full doubles (BLQ, §4.3).
 
 use super::{Choice, Entry, Event, NEW, Policy, Setup, Threads, View};
+use crate::edge::Storage;
 
 pub(super) const SCHEMES: &[Entry] = &[
     Entry {
@@ -13,6 +14,7 @@ pub(super) const SCHEMES: &[Entry] = &[
         threads: Threads::PerKernel,
         restricted: true,
         on_full: NEW,
+        storage: Some(Storage::Growing),
         ..Entry::new("raft_dyn", "a thread for each kernel, queues that grow (RaftLib, BLQ)", &make)
     },
 ];

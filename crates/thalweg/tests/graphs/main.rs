@@ -26,6 +26,7 @@ mod reports;
 mod results;
 mod stalls;
 mod stops;
+mod storages;
 mod streams;
 mod tasks;
 mod workers;

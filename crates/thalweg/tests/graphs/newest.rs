@@ -41,7 +41,7 @@ fn who_is_slow_sees_the_newest_in_order_and_the_rest_is_counted() {
                 edge.peak <= (keep + keep.div_ceil(2)) as u64 && edge.blocked_full == 0,
                 "{name} with {keep}: {report}"
             );
-            assert!(edge.chosen == "what is old is dropped", "{report}");
+            assert!(edge.chosen == "keeps the newest", "{report}");
             ledger.is_settled();
         }
     }

@@ -267,8 +267,8 @@ fn the_table_has_a_row_for_each_kernel_and_edge() {
     assert_eq!(lines[6][..4], ["numbers", ">>", "double", "10"]);
     assert_eq!(lines[7][..4], ["double", ">>", "sink", "10"]);
     assert!(table.lines().nth(8).unwrap().contains(" polls, "));
-    assert_eq!((*lines[6].last().unwrap(), *lines[7].last().unwrap()), ("bbq", "fast_forward"));
-    assert!(table.contains("bbq: many workers take; fast_forward: one worker at a time takes"), "{table}");
+    assert!(lines[6].ends_with(&["bbq", "(several", "takers)"]), "{table}");
+    assert!(lines[7].ends_with(&["fast_forward", "(one", "taker)"]), "{table}");
     // Columns stand under each other.
     let widths: Vec<_> = table.lines().skip(1).take(4).map(|line| line.chars().count()).collect();
     assert!(widths.windows(2).all(|pair| pair[0] == pair[1]), "{table}");
