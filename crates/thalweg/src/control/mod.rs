@@ -30,7 +30,7 @@ pub(crate) struct Control {
     /// Who sees its runs.
     pub(crate) eyes: Eyes,
     /// Somebody looks for workers that are long in a block.
-    watched: AtomicBool,
+    lookout: AtomicBool,
     /// What stands behind inlets, which are shut by a wish.
     lids: Mutex<Vec<Arc<Lid>>>,
 }
@@ -43,7 +43,7 @@ impl Default for Control {
             wish: AtomicU64::new(RUN),
             attention: AtomicU32::new(0),
             eyes: Eyes::default(),
-            watched: AtomicBool::new(false),
+            lookout: AtomicBool::new(false),
             lids: Mutex::default(),
         }
     }
@@ -125,13 +125,13 @@ impl Control {
     }
 
     /// Says whether somebody does, from now on.
-    pub(crate) fn set_watched(&self, watched: bool) {
-        self.watched.store(watched, Relaxed);
+    pub(crate) fn set_lookout(&self, looks: bool) {
+        self.lookout.store(looks, Relaxed);
     }
 
     /// Whether somebody looks for workers that are long in a block: else they look at the clock themselves.
-    pub(crate) fn is_watched(&self) -> bool {
-        self.watched.load(Relaxed)
+    pub(crate) fn has_lookout(&self) -> bool {
+        self.lookout.load(Relaxed)
     }
 }
 

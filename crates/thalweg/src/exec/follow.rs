@@ -1,6 +1,6 @@
 //! The hardware threads that the system gives the process, while a run goes on: a container's set of CPUs or its quota may change.
 //!
-//! A run whose number of workers was not asked for begins with one for each hardware thread at most. The [watch](super::watch) looks again every half second; while
+//! A run whose number of workers was not asked for begins with one for each hardware thread at most. The [lookout](super::lookout) looks again every half second; while
 //! there are fewer than at the start, workers beyond that sit on the [bench](super::bench). There are never more than at the start: the next run has them.
 
 use super::Core;
@@ -11,7 +11,7 @@ use thalweg_sync::time::{Instant, now};
 /// Nanoseconds between two looks.
 const PERIOD: u128 = 500_000_000;
 
-/// What the watch knows of it.
+/// What the lookout knows of it.
 pub(super) struct Follow {
     /// `None` where nobody can stand in for a worker, or so many were asked for.
     least: Option<usize>,

@@ -15,13 +15,13 @@ mod follow;
 mod glimpse;
 mod homes;
 mod look;
+mod lookout;
 mod midway;
 mod patrol;
 mod stall;
 mod start;
 pub(crate) mod stats;
 mod tell;
-mod watch;
 pub(crate) mod worker;
 
 pub(crate) use census::Component;
@@ -120,7 +120,7 @@ pub(crate) struct Core<'r> {
     pub(super) ceiling: AtomicUsize,
     pub(crate) crew: Mutex<elastic::Crew>,
     pub(crate) bench: bench::Bench,
-    watch: watch::Watch,
+    lookout: lookout::Lookout,
     /// All workers that there have to be are there.
     pub(crate) begun: AtomicBool,
     /// How many workers have said what they may run, and which kernels somebody may, where a worker may not run every kernel.

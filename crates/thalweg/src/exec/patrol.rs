@@ -39,8 +39,8 @@ impl Patrol {
 
 impl Worker<'_, '_> {
     /// Goes round all kernels if that is due at `clock`, which is zero while this worker does not know the time. The first round calls for a
-    /// `watch`. `may_run` says which kernels this worker may run.
-    pub(super) fn patrol(&self, clock: u64, watch: &dyn Fn(), may_run: impl Fn(usize) -> bool) {
+    /// `lookout`. `may_run` says which kernels this worker may run.
+    pub(super) fn patrol(&self, clock: u64, lookout: &dyn Fn(), may_run: impl Fn(usize) -> bool) {
         let (core, patrol) = (self.core, &self.core.patrol);
         if clock == 0 || clock < patrol.due.load(Relaxed) || patrol.under_way.swap(true, Acquire) {
             return;
@@ -53,7 +53,7 @@ impl Worker<'_, '_> {
         }
         let (round, start) = (patrol.round(), now());
         if round == 0 {
-            watch();
+            lookout();
         }
         let mut left_out = Vec::new();
         for kernel in 0..core.seats.len() {

@@ -96,7 +96,7 @@ impl<'r> Core<'r> {
             patrol: Default::default(),
             midway: Default::default(),
             bench: Default::default(),
-            watch: Default::default(),
+            lookout: Default::default(),
             begun: AtomicBool::new(scheme.is_elastic() || crew.0 == 1),
             covered: Mutex::default(),
             hook,
@@ -190,8 +190,8 @@ impl Office<'_, '_, '_> {
                 (hook.call)(worker);
                 what = policy;
             }
-            let (hire, watch) = (|other| self.hire(other).is_ok(), || self.watch());
-            Worker::new(core, worker).work(&hire, &watch);
+            let (hire, lookout) = (|other| self.hire(other).is_ok(), || self.lookout());
+            Worker::new(core, worker).work(&hire, &lookout);
         });
         if let Err(caught) = result {
             let causes = caught.into_iter().map(|caught| caught.cause).collect();
@@ -201,14 +201,14 @@ impl Office<'_, '_, '_> {
         }
     }
 
-    /// Starts the watch, where time is the machine's own. Without a thread for it, loops look at the clock themselves.
-    fn watch(self) {
+    /// Starts the lookout, where time is the machine's own. Without a thread for it, loops look at the clock themselves.
+    fn lookout(self) {
         let core = self.core;
         if thread::is_native() {
-            let _ = thread::try_spawn(self.scope, core.scheme.spec("thalweg-watch"), move || {
+            let _ = thread::try_spawn(self.scope, core.scheme.spec("thalweg-lookout"), move || {
                 // Of a pinned worker it inherits the pin, and could not see what the process may use.
                 let _ = self.before.map(thread::Affinity::restore);
-                core.watch();
+                core.look_out();
             });
         }
     }
@@ -278,7 +278,7 @@ fn work(core: &Core<'_>, begins: &dyn Fn()) -> Result<(), Refusal> {
     let begun = thread::scope(|scope| {
         let office = Office { scope, core, pins: &pins, before: before.as_ref() };
         office.pin(0);
-        let _watched = core.watched();
+        let _shift = core.lookout();
         office.hire_all()?;
         begins();
         office.work(0);

@@ -49,8 +49,8 @@ pub(crate) struct Worker<'a, 'r> {
     mine: RefCell<Vec<usize>>,
     /// The first one decides how many there are.
     elastic: RefCell<Option<Elastic<'a>>>,
-    /// Starts the [watch](super::watch) of a run that lasts.
-    watch: Cell<Option<&'a dyn Fn()>>,
+    /// Starts the [lookout](super::lookout) of a run that lasts.
+    lookout: Cell<Option<&'a dyn Fn()>>,
     /// Activations since it knew the time, and the time that it knew.
     steps: Cell<u32>,
     time: Cell<u64>,
@@ -76,7 +76,7 @@ impl<'a, 'r> Worker<'a, 'r> {
             outer: Cell::new(None),
             mine: RefCell::default(),
             elastic: RefCell::default(),
-            watch: Cell::new(None),
+            lookout: Cell::new(None),
             steps: Cell::new(0),
             time: Cell::new(0),
         }
@@ -88,10 +88,10 @@ impl<'a, 'r> Worker<'a, 'r> {
     }
 
     /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker, unless the
-    /// system refuses; `watch` starts the [watch](super::watch) of a run that lasts.
-    pub(crate) fn work(&self, hire: &'a dyn Fn(usize) -> bool, watch: &'a dyn Fn()) {
+    /// system refuses; `lookout` starts the [lookout](super::lookout) of a run that lasts.
+    pub(crate) fn work(&self, hire: &'a dyn Fn(usize) -> bool, lookout: &'a dyn Fn()) {
         self.settle();
-        self.watch.set(Some(watch));
+        self.lookout.set(Some(lookout));
         self.elastic.replace((self.index == 0).then(|| Elastic::new(self, hire)));
         while !self.core.is_over() {
             let homes = self.core.homes.as_ref().map(|homes| (homes, homes.present()));
@@ -157,8 +157,8 @@ impl<'a, 'r> Worker<'a, 'r> {
             self.steps.set(steps);
             self.time.set(self.time.get().max(self.clock.get()));
         }
-        if let Some(watch) = self.watch.get() {
-            self.patrol(self.time.get(), watch, |kernel| self.may_run(kernel));
+        if let Some(lookout) = self.lookout.get() {
+            self.patrol(self.time.get(), lookout, |kernel| self.may_run(kernel));
         }
     }
 

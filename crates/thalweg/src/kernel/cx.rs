@@ -125,7 +125,7 @@ impl<'a> Cx<'a> {
     pub(crate) fn rhythm(&self, most: usize) -> Rhythm<'a> {
         self.beats.add(1);
         let slow = self.takes_long();
-        let clocked = slow || !self.control.is_watched();
+        let clocked = slow || !self.control.has_lookout();
         if clocked {
             self.begun.set(now().as_nanos());
         }

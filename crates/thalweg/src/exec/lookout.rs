@@ -1,4 +1,4 @@
-//! The watch thread, which finds workers that are long in one block.
+//! The lookout: a thread that finds workers which are long in one block.
 //!
 //! A loop over cheap messages has no time to look at the clock, and what was cheap may turn slow in the middle of a block. So in a run that lasts longer
 //! than a millisecond a thread of its own looks now and then which workers have begun no block since it looked last, and tells them to
@@ -19,30 +19,30 @@ const WATCHFUL: Duration = Duration::from_millis(1);
 const CALM: Duration = Duration::from_millis(4);
 const IDLE: Duration = Duration::from_millis(64);
 
-/// The thread that watches a run.
+/// The thread that looks out for a run.
 #[derive(Default)]
-pub(crate) struct Watch(Mutex<State>);
+pub(crate) struct Lookout(Mutex<State>);
 
 #[derive(Default)]
 enum State {
     #[default]
     NotBegun,
-    Watching(Unparker),
+    Looking(Unparker),
     Over,
 }
 
 impl Core<'_> {
-    /// Watches until [`watched`](Self::watched) is dropped.
-    pub(super) fn watch(&self) {
+    /// Looks out until the [`lookout`](Self::lookout) is dropped.
+    pub(super) fn look_out(&self) {
         let parker = Parker::new();
         {
-            let mut state = self.watch.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            let mut state = self.lookout.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             if matches!(*state, State::Over) {
                 return;
             }
-            *state = State::Watching(parker.unparker());
+            *state = State::Looking(parker.unparker());
         }
-        self.control.set_watched(true);
+        self.control.set_lookout(true);
         let mut before: Vec<_> = self.rows.iter().map(|row| row.worker.beats.get()).collect();
         let mut pause = WATCHFUL;
         let mut follow = Follow::new(self);
@@ -70,29 +70,29 @@ impl Core<'_> {
                 (false, false) => (pause * 2).min(IDLE),
             };
         }
-        self.control.set_watched(false);
+        self.control.set_lookout(false);
     }
 
-    /// The watch, if there is one or will be, ends with this.
-    pub(super) fn watched(&self) -> Watched<'_> {
-        Watched(&self.watch)
+    /// The lookout, if there is one or will be, ends with this.
+    pub(super) fn lookout(&self) -> Shift<'_> {
+        Shift(&self.lookout)
     }
 }
 
-/// While a run may be watched.
-pub(super) struct Watched<'a>(&'a Watch);
+/// While a run may have a lookout.
+pub(super) struct Shift<'a>(&'a Lookout);
 
-impl Drop for Watched<'_> {
+impl Drop for Shift<'_> {
     fn drop(&mut self) {
         let mut state = self.0.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        if let State::Watching(watcher) = std::mem::replace(&mut *state, State::Over) {
-            watcher.unpark();
+        if let State::Looking(looking) = std::mem::replace(&mut *state, State::Over) {
+            looking.unpark();
         }
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for Lookout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Watch")
+        f.write_str("Lookout")
     }
 }
