@@ -1,5 +1,8 @@
 //! The listings of the guide, run as tests: `cargo test -p thalweg-guide`. The pages are in `src/`.
 
+#[cfg(test)]
+mod pictures;
+
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("src/start.md")]
@@ -22,6 +25,8 @@ mod pages {
     mod simulating {}
     #[doc = include_str!("src/coming-from.md")]
     mod coming_from {}
+    #[doc = include_str!("src/not-promised.md")]
+    mod not_promised {}
     #[doc = include_str!("src/faq.md")]
     mod faq {}
 }
