@@ -1,5 +1,6 @@
 //! Threads that are declared equal: one order of them is explored, and what tells them apart is found.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use thalweg_check::{Check, Rule, Violation, choose, equal};
 use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -122,4 +123,81 @@ fn others_are_not_equal() {
 #[test]
 fn outside_of_a_check_nothing_is_declared() {
     assert_eq!(equal(|| 7), 7);
+}
+
+/// What comes out, and how many executions have it: with one order of equal threads, or with all.
+fn outcomes<T: Ord + Send + 'static>(
+    equal: bool,
+    client: impl Fn() -> T + Send + Sync + 'static,
+) -> (BTreeSet<T>, u64) {
+    let met = std::sync::Arc::new(std::sync::Mutex::new(BTreeSet::new()));
+    let theirs = met.clone();
+    let explored = Check::new().equal_threads(equal).check(move || _ = theirs.lock().unwrap().insert(client()));
+    (std::sync::Arc::into_inner(met).expect("the check is over").into_inner().unwrap(), explored.complete)
+}
+
+/// An older write that only the first of two equal threads makes possible is left for the second to read.
+#[test]
+fn an_older_write_that_comes_after_the_twins_read_is_read() {
+    let client = || {
+        let [x, y] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+        let handles = [(); 2].map(|()| (x.clone(), y.clone()));
+        let newer = thread::spawn({
+            let x = x.clone();
+            move || x.store(2, Relaxed)
+        });
+        let older = thread::spawn({
+            let (x, y) = (x.clone(), y.clone());
+            move || _ = (y.load(Relaxed) == 1).then(|| x.store(1, Relaxed))
+        });
+        let read = |(x, y): (Arc<AtomicU64>, Arc<AtomicU64>)| {
+            thread::spawn(move || {
+                let read = x.load(Relaxed);
+                y.store(1, Relaxed);
+                read
+            })
+        };
+        let mut read = equal(|| handles.map(read)).map(|thread| thread.join().unwrap());
+        read.sort();
+        newer.join().unwrap();
+        older.join().unwrap();
+        (read, x.load(Relaxed))
+    };
+    let ((all, _), (explored, _)) = (outcomes(false, client), outcomes(true, client));
+    assert!(all.contains(&([1, 2], 2)), "{all:?}");
+    assert_eq!(explored, all);
+}
+
+/// What a revisit keeps of an update that an equal thread is compared with is the whole of it.
+#[test]
+fn a_revisit_keeps_the_write_of_an_update_that_is_compared_with() {
+    let client = || {
+        let [x, y] = [(); 2].map(|()| Arc::new(AtomicU64::new(0)));
+        let handles = [(); 2].map(|()| (x.clone(), y.clone()));
+        let look = thread::spawn({
+            let y = y.clone();
+            move || y.load(Relaxed)
+        });
+        let store = thread::spawn({
+            let x = x.clone();
+            move || x.store(5, Relaxed)
+        });
+        let attempt = |(x, y): (Arc<AtomicU64>, Arc<AtomicU64>)| {
+            thread::spawn(move || {
+                let failed = x.compare_exchange(0, 1, Relaxed, Relaxed).err();
+                if failed.is_some() {
+                    y.store(1, Relaxed);
+                }
+                failed
+            })
+        };
+        let mut failed = equal(|| handles.map(attempt)).map(|thread| thread.join().unwrap());
+        failed.sort();
+        store.join().unwrap();
+        (failed, look.join().unwrap(), x.load(Relaxed))
+    };
+    let ((all, executions), (explored, orbits)) = (outcomes(false, client), outcomes(true, client));
+    assert_eq!(explored, all);
+    // Each has another in which the two have changed places.
+    assert_eq!((executions, orbits), (14, 7));
 }
