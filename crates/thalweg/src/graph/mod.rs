@@ -222,6 +222,21 @@ impl<'env> Graph<'env> {
 
     /// A kernel without state that runs on many workers at once. Its results leave in the order of its inputs, unless the edge
     /// behind it is [`unordered`](path::Gives::unordered).
+    ///
+    /// It takes no block while as many results wait as the edge behind may hold. But it does not wait within a block: all that the messages of one become goes
+    /// through, whatever the capacity. Where one message becomes very many, give an iterator of them, and let [`flat_map`](Self::flat_map) take it apart:
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    /// let mut graph = Graph::new();
+    /// let (end, sum) = graph.gather(0, |sum: &mut u64, n: u64| *sum += n);
+    /// let ranges = graph.parallel_map(|n: u64| 0..n * 100_000);
+    /// graph += graph.source(0..4_u64) >> ranges >> graph.flat_map(|range| range).fixed(64) >> end;
+    /// let report = graph.run(Scheme::default())?;
+    /// assert_eq!(sum.take(), (0..4).map(|n| (0..n * 100_000).sum::<u64>()).sum());
+    /// assert!(report.edges[2].peak <= 64 + 32, "the capacity and a block");
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     #[track_caller]
     pub fn parallel<T, U, R>(&self, kernel: impl Fn(T, &mut Output<U>) -> R + Send + Sync + 'env) -> Node<T, U>
     where

@@ -314,7 +314,8 @@ impl<'a> Io<'a> {
         over && self.inputs[port.port].block.as_ref().is_none_or(|block| block.unread() == 0)
     }
 
-    /// Gives a message to the stream. It never waits.
+    /// Gives a message to the stream. It never waits, and what is too much for the edge is kept all the same: where one message becomes many, keep to
+    /// [`has_room`](Self::has_room).
     #[inline]
     #[track_caller]
     pub fn push<T: Send>(&mut self, port: Out<T>, message: T) {
@@ -330,7 +331,7 @@ impl<'a> Io<'a> {
         }
     }
 
-    /// Gives the messages of an iterator. It never waits; [`is_full`](Self::is_full) tells whether there was too much.
+    /// Gives the messages of an iterator, all of them. It never waits; [`is_full`](Self::is_full) tells whether there was too much.
     #[track_caller]
     pub fn extend<T: Send>(&mut self, port: Out<T>, messages: impl IntoIterator<Item = T>) {
         messages.into_iter().for_each(|message| self.push(port, message));
@@ -349,6 +350,42 @@ impl<'a> Io<'a> {
     }
 
     /// Whether the edge behind `port` has room: a kernel that has more to give than there is room for returns, and is asked again.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// /// Counts up to each number that comes.
+    /// #[derive(Default)]
+    /// struct UpTo(std::ops::Range<u64>);
+    /// impl Kernel for UpTo {
+    ///     type Ports = (In<u64>, Out<u64>);
+    ///     fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+    ///         (bind.input("ends"), bind.output("numbers"))
+    ///     }
+    ///     fn run(&mut self, &(ends, numbers): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+    ///         while io.has_room(numbers) {
+    ///             if let Some(number) = self.0.next() {
+    ///                 io.push(numbers, number);
+    ///             } else if let Some(end) = io.pop(ends) {
+    ///                 self.0 = 0..end;
+    ///             } else {
+    ///                 break;
+    ///             }
+    ///         }
+    ///         Ok(Flow::More)
+    ///     }
+    /// }
+    ///
+    /// let mut graph = Graph::new();
+    /// let (ends, numbers) = graph.add(UpTo::default());
+    /// let (end, count) = graph.count();
+    /// graph += graph.source([1, 100_000, 3]) >> ends;
+    /// graph += numbers.fixed(64) >> end;
+    /// let report = graph.run(Scheme::default())?;
+    /// assert_eq!(count.take(), 100_004);
+    /// assert!(report.edges[1].peak <= 64 + 32, "the capacity and a block");
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     #[track_caller]
     pub fn has_room<T: Send>(&self, port: Out<T>) -> bool {
         !self.is_full(port)

@@ -179,8 +179,8 @@ impl<T> Output<T> {
     ///
     /// It does not wait for what cannot come. What it gives is kept beyond the capacity where kernels wait for each other (in a cycle, or where the
     /// consumer needs what another waiting closure gives), where helping has used half of the stack, during a panic, and once the run is
-    /// cancelled. Nor does it wait in a parallel kernel, whose results wait for their turn. [`flat_map`](crate::Graph::flat_map) needs none of this: what it makes
-    /// stays in its iterator.
+    /// cancelled. Nor does it wait in a parallel kernel, whose results wait for their turn: see [`Graph::parallel`](crate::Graph::parallel).
+    /// [`flat_map`](crate::Graph::flat_map) needs none of this: what it makes stays in its iterator.
     ///
     /// ```
     /// use thalweg::prelude::*;
