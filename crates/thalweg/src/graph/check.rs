@@ -97,7 +97,18 @@ impl Draft<'_> {
                             .to_owned(),
                     );
                 }
-                for (rate, input) in rates.iter().zip(&kernel.inputs).filter(|(rate, _)| !usable(rate.messages)) {
+                for (rate, input) in rates.iter().zip(&kernel.inputs).filter(|(rate, _)| rate.messages > rate.peek) {
+                    let (peek, pop, name) = (rate.peek, rate.messages, &input.name);
+                    refuse(
+                        index,
+                        format!(
+                            "a firing sees {peek} messages at its input {name} and takes {pop}; it must take at most what it sees"
+                        ),
+                    );
+                }
+                for (rate, input) in
+                    rates.iter().zip(&kernel.inputs).filter(|(rate, _)| !usable(rate.messages) || !usable(rate.peek))
+                {
                     let (count, name) = (rate.messages, &input.name);
                     refuse(
                         index,
@@ -108,8 +119,21 @@ impl Draft<'_> {
                 }
             }
         }
+        let (component_of, _) = self.components();
         for link in &self.links {
             self.check_link(link, &mut refuse);
+            let (from, to) = (link.from.kernel, link.to.kernel);
+            let Body::Firing(_, rates) = &self.kernels[to].body else { continue };
+            let slides = rates.get(link.to.port).is_some_and(|rate| rate.peek > rate.messages);
+            if slides && component_of[from].is_some() && component_of[from] == component_of[to] {
+                let name = &self.kernels[to].inputs[link.to.port].name;
+                refuse(
+                    to,
+                    format!(
+                        "its input {name} is a window that slides, and lies on a cycle, which would never be empty"
+                    ),
+                );
+            }
         }
         for &(from, to) in self.latencies.iter().filter(|&&(from, to)| !self.behind(from)[to]) {
             let (from_name, to_name) = (&self.kernels[from].name, &self.kernels[to].name);

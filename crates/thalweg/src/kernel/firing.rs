@@ -103,7 +103,7 @@ impl Firing<'_> {
         assert!((graph, kernel) == self.own, "a port of another kernel; use those that this kernel's `ports` gave");
     }
 
-    /// Takes the next message.
+    /// Takes the next message; of a [window](crate::Binder::input_window) a copy.
     ///
     /// # Panics
     ///
@@ -137,7 +137,9 @@ impl Firing<'_> {
         unsafe { &block.messages::<T>()[..left] }
     }
 
-    /// Gives a message to the stream. It never waits.
+    /// Gives a message to the stream. It never waits: all that the firings of a block give goes through, whatever the capacity of the edge behind, and the kernel
+    /// takes nothing more while as much waits as the edge may hold. Where a firing gives very many, give an iterator of them, for a
+    /// [`flat_map`](crate::Graph::flat_map) behind to take apart.
     #[inline]
     #[track_caller]
     pub fn push<T: Send>(&mut self, port: Out<T>, message: T) {
@@ -146,7 +148,7 @@ impl Firing<'_> {
         _ = unsafe { self.outputs[port.port].push(message) };
     }
 
-    /// Gives the messages of an iterator.
+    /// Gives the messages of an iterator, all of them.
     #[track_caller]
     pub fn extend<T: Send>(&mut self, port: Out<T>, messages: impl IntoIterator<Item = T>) {
         messages.into_iter().for_each(|message| self.push(port, message));
@@ -182,6 +184,13 @@ pub(crate) fn drop_up_to<T>(block: &mut Block, end: usize, panics: &mut Vec<Payl
     }
 }
 
+/// As [`drop_up_to`] of a window, whose messages are copied and not dropped: the next one begins there, whatever this one took.
+pub(crate) fn leave_window(block: &mut Block, end: usize, _panics: &mut Vec<Payload>) {
+    let len = block.end();
+    // SAFETY: messages that are `Copy` are there as long as their block is.
+    unsafe { block.set_range(end, len) };
+}
+
 impl<K: ParallelKernel> Firings<K> {
     /// Fires until the batch is empty, or it is time to leave; true if it is empty.
     fn fire(
@@ -192,9 +201,10 @@ impl<K: ParallelKernel> Firings<K> {
         outputs: &mut [AnyOutput],
     ) -> Result<bool, BoxError> {
         let mut rhythm = cx.rhythm(1);
-        while batch.inputs[0].unread() > 0 {
+        let keeps = self.rates[0].keeps();
+        while batch.inputs[0].unread() > keeps {
             for ((end, block), rate) in ends.iter_mut().zip(&batch.inputs).zip(&self.rates) {
-                *end = block.first() + rate.messages;
+                *end = block.first() + rate.peek;
             }
             let mut firing = Firing {
                 own: (cx.control.graph, cx.kernel),
@@ -205,8 +215,9 @@ impl<K: ParallelKernel> Firings<K> {
             };
             self.kernel.fire(&self.ports, &mut firing)?;
             let mut panics = Vec::new();
-            for ((block, end), drop_up_to) in batch.inputs.iter_mut().zip(&*ends).zip(&self.drops) {
-                drop_up_to(block, *end, &mut panics);
+            let taken = ends.iter().zip(&self.rates).map(|(end, rate)| end - rate.keeps());
+            for ((block, end), drop_up_to) in batch.inputs.iter_mut().zip(taken).zip(&self.drops) {
+                drop_up_to(block, end, &mut panics);
             }
             batch.first += 1;
             resume(panics);
@@ -214,7 +225,7 @@ impl<K: ParallelKernel> Firings<K> {
                 break;
             }
         }
-        Ok(batch.inputs[0].unread() == 0)
+        Ok(batch.inputs[0].unread() == keeps)
     }
 }
 

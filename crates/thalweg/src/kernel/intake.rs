@@ -3,7 +3,8 @@
 //! # Invariants
 //!
 //! - **G1** What is gathered from several inputs is taken under the lock, and so is its ticket: tickets follow the order of each input.
-//! - **G2** A [`Batch`] has whole firings only: at each input as many messages as its firings take.
+//! - **G2** A [`Batch`] has whole firings only: at each input as many messages as its firings take, and of a window copies of those that the last firing sees
+//!   and the next one takes.
 //! - **G3** Once `over` is set no firing is complete any more. It is set under the lock, by who found an input closed and then too little at it.
 
 use super::Cx;
@@ -16,20 +17,37 @@ use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
 use thalweg_sync::sync::{Arc, Mutex};
 
-/// Moves the first messages of some blocks, so many of them, into one block.
-pub(crate) type Carve = fn(&Cx<'_>, &mut VecDeque<Block>, usize) -> Block;
+/// Moves the first messages of some blocks, so many of them, into one block; and of a window copies so many more.
+pub(crate) type Carve = fn(&Cx<'_>, &mut VecDeque<Block>, usize, usize) -> Block;
 
 /// What a firing takes at one input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rate {
-    /// Messages; at least one.
+    /// Messages that it takes; at least one.
     pub(crate) messages: usize,
+    /// Messages that it sees: as many, or more of a window, which are copied.
+    pub(crate) peek: usize,
     pub(crate) carve: Carve,
 }
 
 impl Rate {
     pub(crate) fn of<T>(messages: usize) -> Self {
-        Self { messages, carve: carve::<T> }
+        Self { messages, peek: messages, carve: carve::<T> }
+    }
+
+    /// A window of `peek` messages, of which it takes `pop`.
+    pub(crate) fn window<T: Copy>(peek: usize, pop: usize) -> Self {
+        Self { messages: pop, peek, carve: carve_window::<T> }
+    }
+
+    /// Messages that a firing sees and leaves to the next one.
+    pub(crate) fn keeps(&self) -> usize {
+        self.peek - self.messages
+    }
+
+    /// For how many firings so many messages are enough.
+    fn firings(&self, messages: usize) -> usize {
+        messages.saturating_sub(self.keeps()) / self.messages
     }
 }
 
@@ -39,11 +57,13 @@ pub(crate) struct Batch {
     /// The number of the first firing that is left.
     pub(crate) first: u64,
     pub(crate) inputs: Vec<Block>,
+    /// Messages in them that firings after it take.
+    pub(crate) keeps: usize,
 }
 
 impl Batch {
     fn messages(&self) -> usize {
-        self.inputs.iter().map(Block::unread).sum()
+        self.inputs.iter().map(Block::unread).sum::<usize>().saturating_sub(self.keeps)
     }
 }
 
@@ -177,7 +197,7 @@ impl Input {
     /// Takes the messages of some firings.
     fn carve(&mut self, cx: &Cx<'_>, rate: Rate, firings: usize) -> Block {
         let before = self.stash.len();
-        let block = (rate.carve)(cx, &mut self.stash, firings * rate.messages);
+        let block = (rate.carve)(cx, &mut self.stash, firings * rate.messages, rate.keeps());
         (self.stash.len()..before).for_each(|_| cx.settle(self.receiver.edge()));
         self.held -= firings * rate.messages;
         self.fired += firings as u64;
@@ -189,7 +209,7 @@ impl Input {
 impl Gather {
     pub(crate) fn new(receivers: Vec<Receiver>, rates: &[Rate], component: Option<usize>) -> Self {
         let edges: Vec<_> = receivers.iter().map(|receiver| receiver.edge().clone()).collect();
-        edges.iter().zip(rates).for_each(|(edge, rate)| edge.note_asked(rate.messages));
+        edges.iter().zip(rates).for_each(|(edge, rate)| edge.note_asked(rate.peek));
         let inputs =
             receivers.into_iter().map(|receiver| Input { receiver, stash: VecDeque::new(), held: 0, fired: 0 });
         Self {
@@ -207,7 +227,7 @@ impl Gather {
     }
 
     fn inputs(&self) -> impl Iterator<Item = (&Edge, usize)> {
-        self.edges.iter().map(|edge| &**edge).zip(self.rates.iter().map(|rate| rate.messages))
+        self.edges.iter().map(|edge| &**edge).zip(self.rates.iter().map(|rate| rate.peek))
     }
 
     /// An edge that has less than a firing takes.
@@ -246,19 +266,19 @@ impl Gather {
             return Err(0);
         }
         let closed: Vec<_> = self.edges.iter().map(|edge| edge.is_closed()).collect();
-        let there = |input: &Input, rate: &Rate| (input.held + input.receiver.edge().messages()) / rate.messages;
+        let there = |input: &Input, rate: &Rate| rate.firings(input.held + input.receiver.edge().messages());
         let firings = |inputs: &[Input], count: &dyn Fn(&Input, &Rate) -> usize| {
             inputs.iter().zip(&self.rates).map(|(input, rate)| count(input, rate)).min().unwrap_or(0)
         };
         let wanted = firings(&inputs, &there).min(self.most()).max(1);
         let mut popped = 0;
         for (input, rate) in inputs.iter_mut().zip(&self.rates) {
-            popped += input.bring(wanted * rate.messages);
+            popped += input.bring(wanted * rate.messages + rate.keeps());
         }
-        let count = firings(&inputs, &|input, rate| input.held / rate.messages).min(wanted);
+        let count = firings(&inputs, &|input, rate| rate.firings(input.held)).min(wanted);
         if count == 0 {
             let mut ends = inputs.iter().zip(&self.rates).zip(&closed);
-            if ends.any(|((input, rate), &closed)| closed && input.held < rate.messages) {
+            if ends.any(|((input, rate), &closed)| closed && input.held < rate.peek) {
                 // Release, pairs with the load in `is_over` (G3).
                 self.over.store(true, Release);
             }
@@ -272,17 +292,19 @@ impl Gather {
         let ticket = self.drawn.load(Relaxed);
         self.drawn.store(ticket + 1, Relaxed);
         drop(inputs);
-        Ok((ticket, batch_block(cx, Batch { first, inputs: blocks })))
+        Ok((ticket, batch_block(cx, Batch { first, inputs: blocks, keeps: keeps(&self.rates) })))
     }
 
     fn drop_rest(&self, cx: &Cx<'_>) -> u64 {
         let mut lost = 0;
         let mut panics = Vec::new();
-        for input in &mut *self.lock() {
+        for (input, rate) in self.lock().iter_mut().zip(&self.rates) {
             let edge = input.receiver.edge().clone();
             edge.hang_up();
             input.bring(usize::MAX);
-            lost += std::mem::take(&mut input.held) as u64;
+            // The last firing has seen these.
+            let seen = if input.fired > 0 { rate.keeps() } else { 0 };
+            lost += std::mem::take(&mut input.held).saturating_sub(seen) as u64;
             input.receiver.note_held(0);
             for mut block in input.stash.drain(..) {
                 block.clear_noting(&mut panics);
@@ -300,6 +322,11 @@ impl Gather {
             input.receiver.clear(panics);
         }
     }
+}
+
+/// What a batch of such firings has beside what they take.
+fn keeps(rates: &[Rate]) -> usize {
+    rates.iter().map(Rate::keeps).sum()
 }
 
 /// A block that holds one batch.
@@ -326,45 +353,73 @@ pub(crate) unsafe fn cut_batches(cx: &Cx<'_>, mut rest: Block, rates: &[Rate], m
     let mut pieces = Vec::new();
     for index in first..end {
         // SAFETY: by the caller's promise; the range gives the batch up.
-        let Batch { mut first, inputs } = unsafe {
+        let Batch { mut first, inputs, keeps } = unsafe {
             rest.set_range(index + 1, end);
             rest.entry::<Batch>(index).read()
         };
-        let firings = inputs[0].unread() / rates[0].messages;
+        let firings = rates[0].firings(inputs[0].unread());
         let mut left: Vec<VecDeque<Block>> = inputs.into_iter().map(|block| VecDeque::from([block])).collect();
         // One batch is all there is in a block that was gathered.
         let each = firings.div_ceil(most.max(1)).max(1);
         for from in (0..firings).step_by(each) {
             let count = each.min(firings - from);
-            let inputs = left.iter_mut().zip(rates).map(|(left, rate)| (rate.carve)(cx, left, count * rate.messages));
-            pieces.push(batch_block(cx, Batch { first, inputs: inputs.collect() }));
+            let inputs = left
+                .iter_mut()
+                .zip(rates)
+                .map(|(left, rate)| (rate.carve)(cx, left, count * rate.messages, rate.keeps()));
+            pieces.push(batch_block(cx, Batch { first, inputs: inputs.collect(), keeps }));
             first += count as u64;
         }
+        left.into_iter().flatten().for_each(|copies| cx.close_block(copies));
     }
     cx.close_block(rest);
     pieces
 }
 
 /// See [`Carve`]. The edges that the blocks came over carry `T` (B1).
-fn carve<T>(cx: &Cx<'_>, from: &mut VecDeque<Block>, count: usize) -> Block {
+fn carve<T>(cx: &Cx<'_>, from: &mut VecDeque<Block>, count: usize, _more: usize) -> Block {
     if from.front().is_some_and(|block| block.unread() == count)
         && let Some(whole) = from.pop_front()
     {
         return whole;
     }
     let mut to = cx.open_block::<T>(count);
+    fill::<T>(cx, from, &mut to, count);
+    to
+}
+
+/// As [`carve`], with copies of the next `more` messages.
+fn carve_window<T: Copy>(cx: &Cx<'_>, from: &mut VecDeque<Block>, count: usize, more: usize) -> Block {
+    let mut to = cx.open_block::<T>(count + more);
+    fill::<T>(cx, from, &mut to, count);
+    for block in from {
+        // SAFETY: the edge that it came over carries `T` (B1).
+        let messages = unsafe { block.messages::<T>() };
+        for &message in messages.iter().take(count + more - to.unread()) {
+            let (first, end) = (to.first(), to.end());
+            // SAFETY: opened for all of them, and this is behind the last one.
+            unsafe {
+                to.entry::<T>(end).write(message);
+                to.set_range(first, end + 1);
+            }
+        }
+    }
+    to
+}
+
+/// Moves the first messages of `from` into `to`, which has room for them, until it has `count`.
+fn fill<T>(cx: &Cx<'_>, from: &mut VecDeque<Block>, to: &mut Block, count: usize) {
     while to.unread() < count {
         let front = from.front_mut().expect("as many are there");
         let some = front.unread().min(count - to.unread());
         // SAFETY: both hold `T` (B1), and `to` was opened for all of them.
-        unsafe { move_first::<T>(front, &mut to, some) };
+        unsafe { move_first::<T>(front, to, some) };
         if front.unread() == 0
             && let Some(empty) = from.pop_front()
         {
             cx.close_block(empty);
         }
     }
-    to
 }
 
 impl fmt::Debug for Intake {

@@ -179,7 +179,7 @@ impl Body<'_> {
     /// How many messages are taken at once at a port, if that is fixed.
     pub(crate) fn rate(&self, port: usize) -> Option<usize> {
         match self {
-            Self::Firing(_, rates) => rates.get(port).map(|rate| rate.messages),
+            Self::Firing(_, rates) => rates.get(port).map(|rate| rate.peek),
             _ => None,
         }
     }

@@ -2,7 +2,7 @@
 
 pub(crate) use super::io::Io;
 
-use super::firing::{DropUpTo, drop_up_to};
+use super::firing::{DropUpTo, drop_up_to, leave_window};
 use super::intake::Rate;
 use super::io::Scratch;
 use super::{Cx, Flow, Outcome, Why, task};
@@ -166,6 +166,46 @@ impl Binder<'_> {
         self.rates.push((Rate::of::<T>(messages), drop_up_to::<T>));
         self.inputs.push(PortName { name: name.to_owned(), message: std::any::type_name::<T>() });
         In { graph: self.graph, kernel: self.kernel, port: self.inputs.len() - 1, types: PhantomData }
+    }
+
+    /// Adds an input port at which a firing of a [`ParallelKernel`](crate::ParallelKernel) sees a window of `peek` messages, and takes the first `pop` of them, at least
+    /// one and at most all. What is too little for a window at the end is dropped. A [`Kernel`] takes as many as it likes, whatever is said here.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// /// The differences of neighbours, and their squares.
+    /// struct Differences;
+    /// impl ParallelKernel for Differences {
+    ///     type Ports = (In<i64>, Out<i64>, Out<i64>);
+    ///     fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+    ///         (bind.input_window("numbers", 2, 1), bind.output("differences"), bind.output("squares"))
+    ///     }
+    ///     fn fire(&self, &(numbers, differences, squares): &Self::Ports, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+    ///         let window = firing.slice(numbers);
+    ///         let difference = window[1] - window[0];
+    ///         firing.push(differences, difference);
+    ///         firing.push(squares, difference * difference);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut graph = Graph::new();
+    /// let (numbers, differences, squares) = graph.add_parallel(Differences);
+    /// let ((first, some), (second, others)) = (graph.collect(), graph.collect());
+    /// graph += graph.source([1, 5, 7, 4]) >> numbers;
+    /// graph += differences >> first;
+    /// graph += squares >> second;
+    /// graph.run(Scheme::default())?;
+    /// assert_eq!((some.take(), others.take()), (vec![4, 2, -3], vec![16, 4, 9]));
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    pub fn input_window<T: Copy + Send>(&mut self, name: &str, peek: usize, pop: usize) -> In<T> {
+        let port = self.input_of::<T>(name, pop);
+        if let Some(rate) = self.rates.last_mut() {
+            *rate = (Rate::window::<T>(peek, pop), leave_window);
+        }
+        port
     }
 
     /// Adds an output port.

@@ -398,3 +398,92 @@ fn a_cycle_with_firings_ends_in_every_interleaving() {
         });
     }
 }
+
+/// Adds a window of one input and so many of the other.
+struct Slide {
+    window: (usize, usize),
+    others: usize,
+}
+
+impl ParallelKernel for Slide {
+    type Ports = (In<u64>, In<u64>, Out<u64>, Out<(u64, u64)>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        let (peek, pop) = self.window;
+        let (own, others) = (bind.input_window("own", peek, pop), bind.input_of("others", self.others));
+        (own, others, bind.output("sums"), bind.output("numbers"))
+    }
+    fn fire(&self, &(own, others, sums, numbers): &Self::Ports, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        // Long in a block twice: what is left of it is cut.
+        if firing.number() % 64 == 5 {
+            thread::sleep(Duration::from_millis(2));
+        }
+        let sum = firing.slice(own).iter().chain(firing.slice(others)).sum();
+        firing.push(sums, sum);
+        // What is taken of a window is seen again all the same.
+        let first = firing.take(own);
+        firing.push(numbers, (firing.number(), first));
+        Ok(())
+    }
+}
+
+/// Whatever a firing takes of its window, the next one begins where it should, and what no window saw is counted.
+#[test]
+fn firings_slide_over_windows() {
+    const COUNT: u64 = 300;
+    for scheme in Scheme::names().map(|name| Scheme::named(name).unwrap().workers(3)) {
+        for (window @ (peek, pop), others) in [((2, 1), 1), ((5, 2), 3), ((7, 6), 1), ((3, 3), 2), ((400, 1), 1)] {
+            let own: Vec<u64> = (0..COUNT).map(|x| x * x).collect();
+            let fired = own.windows(peek).step_by(pop).count() as u64;
+            // One more than is needed, so that it is the other input that ends the kernel, with all its messages there.
+            let rest = fired * others as u64 + 1;
+            let (report, sums, numbers) = within(SOON, move || {
+                let mut graph = Graph::new();
+                let (to_own, to_others, sums, numbers) = graph.add_parallel(Slide { window, others });
+                graph.name(to_own, "slide");
+                let ((first, sums_seen), (second, numbers_seen)) = (graph.collect(), graph.collect());
+                graph += graph.source((0..COUNT).map(|x| x * x)) >> to_own;
+                graph += graph.source(0..rest) >> to_others;
+                graph += sums >> first;
+                graph += numbers >> second;
+                let report = graph.run(scheme).unwrap();
+                (report, sums_seen.take(), numbers_seen.take())
+            });
+            let all: Vec<u64> = (0..rest).collect();
+            let windows = own.windows(peek).step_by(pop).zip(all.chunks_exact(others));
+            let expected: Vec<u64> = windows.map(|(own, others)| own.iter().chain(others).sum()).collect();
+            let case = format!("{}: {window:?} and {others}", scheme.name());
+            assert_eq!(sums, expected, "{case}");
+            let firsts = (0..fired).zip(own.into_iter().step_by(pop));
+            assert!(numbers.iter().copied().eq(firsts), "{case}: {numbers:?}");
+            let seen = if fired == 0 { 0 } else { (fired - 1) * pop as u64 + peek as u64 };
+            let unseen = COUNT - seen;
+            // The one that is not needed came, or its source was given up.
+            assert!((unseen..=unseen + 1).contains(&report.dropped), "{case}: {report}");
+            let kernel = report.kernel("slide").unwrap();
+            assert_eq!(kernel.messages_in, fired * (pop + others) as u64, "{case}: {report}");
+        }
+    }
+}
+
+#[test]
+fn a_window_that_cannot_be_is_refused() {
+    let refusal = |window, cycle: bool| {
+        let mut graph = Graph::new();
+        let (own, others, sums, numbers) = graph.add_parallel(Slide { window, others: 1 });
+        if cycle {
+            graph += sums.feedback() >> own;
+        } else {
+            graph += sums >> graph.sink(drop::<u64>);
+            graph += graph.source(0..9_u64) >> own;
+        }
+        graph += numbers >> graph.sink(drop::<(u64, u64)>);
+        graph += graph.source(0..9_u64) >> others;
+        graph.run(Scheme::default()).unwrap_err().to_string()
+    };
+    let text = refusal((2, 3), false);
+    assert!(text.contains("sees 2 messages at its input own and takes 3; it must take at most what it sees"), "{text}");
+    let text = refusal((2, 0), false);
+    assert!(text.contains("takes 0 messages at its input own"), "{text}");
+    let text = refusal((2, 1), true);
+    assert!(text.contains("its input own is a window that slides, and lies on a cycle"), "{text}");
+}
