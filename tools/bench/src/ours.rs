@@ -1,6 +1,7 @@
 //! thalweg in the experiments: each workload as the graph that a user would write.
 
 pub mod keyed;
+pub mod outlet;
 
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use crate::harness::{BoxError, Contender, Role, Sample};
 use crate::machine::{Placement, Start, keep_to, timed};
 use crate::peers::{CAPACITY, Checked};
 use crate::streams::trace::Seen;
-use crate::workloads::{Chain, Check, Digest, Farm, Fir, FirChain, Stamped, Text, Trickle, Trickled};
+use crate::workloads::{Chain, Check, Digest, Farm, Fir, FirChain, Stamped, Text, Trickle, Trickled, Turning};
 
 /// How a graph is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl Setting {
     }
 
     /// `base` and what this setting changes, as a contender's name.
-    fn name(self, base: &str) -> String {
+    pub(crate) fn name(self, base: &str) -> String {
         let scheme = self.scheme.map(|scheme| format!("-{scheme}")).unwrap_or_default();
         let workers = self.workers.map(|workers| format!("-{workers}w")).unwrap_or_default();
         let counted = if self.counted { "" } else { "-uncounted" };
@@ -248,6 +249,22 @@ pub fn on_farm(name: &str, workload: Farm, ordered: bool, setting: Setting, righ
     Contender::new(Role::Ours, setting.name(name), params, move || {
         Ok(Sample::nanos_per(farm(workload, ordered, setting, &right)?, workload.messages))
     })
+}
+
+/// Messages that turn slow, with a worker for each that may be slow at once.
+pub fn turning(turning: Turning, setting: Setting) -> Checked {
+    let scheme = setting.build()?.workers(Turning::WORKERS);
+    let (digest, timing) = timed(|| -> Result<Digest, BoxError> {
+        let mut digest = Digest::default();
+        let mut graph = Graph::new();
+        let work = graph.parallel_map(|message: u64| turning.work(message));
+        graph += graph.source(0..turning.messages()) >> work >> graph.sink(|message: u64| digest.add(message));
+        graph.run(scheme)?;
+        drop(graph);
+        Ok(digest)
+    });
+    turning.verify(&digest?)?;
+    Ok(timing)
 }
 
 /// The farm's work in one sequential kernel: nearly all there is to do, and no two workers may do it.

@@ -248,6 +248,38 @@ impl Farm {
     }
 }
 
+/// Messages that are quick at first and then turn slow: for whoever deals out work by what it cost before.
+#[derive(Clone, Copy, Debug)]
+pub struct Turning {
+    /// How many slow ones there are; a hundred times as many quick ones come first.
+    pub slow: u64,
+}
+
+impl Turning {
+    /// Workers, whatever the number of CPUs: the slow messages sleep.
+    pub const WORKERS: usize = 4;
+    /// What a slow message takes.
+    pub const PAUSE: Duration = Duration::from_millis(2);
+
+    /// How many there are.
+    pub fn messages(&self) -> u64 {
+        101 * self.slow
+    }
+
+    /// What is done to each message.
+    pub fn work(&self, message: u64) -> u64 {
+        if message >= 100 * self.slow {
+            std::thread::sleep(Self::PAUSE);
+        }
+        message
+    }
+
+    /// Looks whether what came is right and in order.
+    pub fn verify(&self, digest: &Digest) -> Result<(), BoxError> {
+        digest.verify(&(0..self.messages()).collect(), true)
+    }
+}
+
 /// Generated text, always the same, in chunks that end at line ends.
 #[derive(Debug)]
 pub struct Text {

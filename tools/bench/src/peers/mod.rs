@@ -4,6 +4,7 @@ pub mod cpp;
 pub mod crossbeam;
 pub mod deques;
 pub mod dpdk;
+pub mod flume;
 pub mod iterators;
 
 pub mod plain;

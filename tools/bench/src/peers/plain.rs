@@ -1,9 +1,9 @@
-//! No framework, one thread: what the work itself costs.
+//! No framework: what the work itself costs.
 
 use crate::machine::timed;
 use crate::peers::Checked;
 use crate::workloads::keyed::{Fan, Words};
-use crate::workloads::{Chain, Digest, Farm, FirChain, Text};
+use crate::workloads::{Chain, Digest, Farm, FirChain, Text, Turning};
 
 /// The chain as one loop.
 pub fn chain(chain: Chain) -> Checked {
@@ -43,6 +43,24 @@ pub fn fir_in_batches(chain: FirChain, batch: usize, right: &Digest) -> Checked 
         }
     });
     digest.verify(right, true)?;
+    Ok(timing)
+}
+
+/// Messages that turn slow, each thread every fourth: what those who know beforehand would do.
+pub fn turning(turning: Turning) -> Checked {
+    let (digest, timing) = timed(|| {
+        let shares = std::thread::scope(|scope| {
+            let share = |first: usize| {
+                let own = (first as u64..turning.messages()).step_by(Turning::WORKERS);
+                scope.spawn(move || own.map(|message| turning.work(message)).collect::<Vec<u64>>())
+            };
+            let threads: Vec<_> = (0..Turning::WORKERS).map(share).collect();
+            threads.into_iter().map(|thread| thread.join().expect("it only sleeps")).collect::<Vec<_>>()
+        });
+        let place = |place: usize| shares[place % Turning::WORKERS][place / Turning::WORKERS];
+        (0..turning.messages() as usize).map(place).collect::<Digest>()
+    });
+    turning.verify(&digest)?;
     Ok(timing)
 }
 

@@ -9,7 +9,7 @@ use crate::harness::BoxError;
 use crate::machine::{cpus, timed};
 use crate::peers::Checked;
 use crate::workloads::keyed::{Counts, Words};
-use crate::workloads::{Chain, Check, Digest, Farm, Text};
+use crate::workloads::{Chain, Check, Digest, Farm, Text, Turning};
 
 fn pool() -> Result<ThreadPool, BoxError> {
     Ok(ThreadPoolBuilder::new().num_threads(cpus().len()).build()?)
@@ -43,6 +43,18 @@ pub fn farm(farm: Farm, right: &Digest) -> Checked {
         results.into_iter().collect::<Digest>()
     });
     digest.verify(right, true)?;
+    Ok(timing)
+}
+
+/// Messages that turn slow.
+pub fn turning(turning: Turning) -> Checked {
+    let pool = ThreadPoolBuilder::new().num_threads(Turning::WORKERS).build()?;
+    let (digest, timing) = timed(|| {
+        let work = |message| turning.work(message);
+        let results: Vec<u64> = pool.install(|| (0..turning.messages()).into_par_iter().map(work).collect());
+        results.into_iter().collect::<Digest>()
+    });
+    turning.verify(&digest)?;
     Ok(timing)
 }
 

@@ -9,7 +9,7 @@ use crate::peers::{CAPACITY, Checked};
 use crate::workloads::{Chain, Stamped, Trickle, Trickled};
 
 /// A runtime with `workers` threads; one worker runs everything on the calling thread.
-fn runtime(workers: usize) -> Result<Runtime, BoxError> {
+pub fn runtime(workers: usize) -> Result<Runtime, BoxError> {
     Ok(match workers {
         1 => Builder::new_current_thread().build()?,
         _ => Builder::new_multi_thread().worker_threads(workers).build()?,
@@ -53,6 +53,33 @@ pub fn chain(chain: Chain, workers: usize) -> Checked {
         })
     });
     chain.verify(&[joined?])?;
+    Ok(timing)
+}
+
+/// A thread sends one by one, a task takes `batch` at a time.
+pub fn outlet(chain: Chain, batch: usize) -> Checked {
+    let runtime = runtime(1)?;
+    let (check, timing) = timed(|| {
+        let (tx, mut rx) = channel(CAPACITY);
+        std::thread::scope(|scope| {
+            scope.spawn(move || Chain::source(0..chain.messages).try_for_each(|message| tx.blocking_send(message)));
+            runtime.block_on(async {
+                let mut check = chain.check(0..chain.messages);
+                if batch == 1 {
+                    while let Some(message) = rx.recv().await {
+                        check.add(message);
+                    }
+                    return check;
+                }
+                let mut messages = Vec::with_capacity(batch);
+                while rx.recv_many(&mut messages, batch).await > 0 {
+                    messages.drain(..).for_each(|message| check.add(message));
+                }
+                check
+            })
+        })
+    });
+    chain.verify(&[check])?;
     Ok(timing)
 }
 

@@ -2,11 +2,13 @@
 
 pub mod build;
 pub mod chain32;
+pub mod conserve;
 pub mod fan;
 pub mod farm;
 pub mod fir32;
 pub mod idle;
 pub mod keyed;
+pub mod outlet;
 pub mod pipe3;
 pub mod pipe3_fused;
 pub mod report;
