@@ -249,6 +249,16 @@ unsafe impl Engine for World {
         self.state().task_end();
     }
 
+    fn took(&self, messages: u64) {
+        let cycles = self.state().cost_of(messages, |price| price.taken);
+        self.work(cycles);
+    }
+
+    fn gives(&self, messages: u64) {
+        let cycles = self.state().cost_of(messages, |price| price.given);
+        self.work(cycles);
+    }
+
     fn host(&self) -> Option<Host> {
         self.state().host().and_then(|host| *host)
     }

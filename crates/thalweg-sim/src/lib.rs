@@ -118,7 +118,7 @@ pub use failure::{Failure, Reason, Waiting};
 pub use heap::Heap;
 pub use jitter::jitter;
 pub use machine::{Machine, MachineError, Prefetch};
-pub use notes::{Latencies, Stamp};
+pub use notes::{Latencies, Price, Stamp, price};
 pub use plot::{Curve, Plot, draw};
 pub use record::{Record, Spread};
 pub use report::{FieldReport, Layout, LineReport, Report, SiteReport, TaskReport, ThreadReport};

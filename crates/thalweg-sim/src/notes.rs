@@ -11,6 +11,19 @@ pub(crate) struct Task {
     pub(crate) name: String,
     pub(crate) times: u64,
     pub(crate) cycles: u64,
+    /// What its messages cost.
+    price: Price,
+}
+
+/// What a task's messages cost, in nanoseconds each, beside what the simulator sees of it: the work on what no other thread shares.
+///
+/// A kernel of a stream that gives something is best priced by what it gives, as the time is charged before it is there for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Price {
+    /// Of a message that it takes.
+    pub taken: f64,
+    /// Of a message that it gives.
+    pub given: f64,
 }
 
 /// A task that goes on.
@@ -36,6 +49,42 @@ pub(crate) struct Notes {
     pub(crate) latencies: Vec<u64>,
 }
 
+/// Says what the messages of a task cost from now on, such as those of a stream's kernel with that name. Of a task without a price the simulator knows
+/// only what it accesses. Outside of a simulation nothing happens.
+///
+/// ```
+/// use thalweg_sim::{Machine, Price, Simulation, price};
+/// use thalweg_sync::hint;
+///
+/// let report = Simulation::new(Machine::named("x86-40")?).run(|| {
+///     price("fir", Price { given: 12.5, ..Price::default() });
+///     let _task = hint::task("fir");
+///     hint::gives(1_000);
+/// });
+/// assert_eq!(report.tasks[0].nanos, 12_500);
+/// # Ok::<(), thalweg_sim::MachineError>(())
+/// ```
+pub fn price(task: &str, price: Price) {
+    crate::heap::tell(|world| {
+        let mut state = world.state();
+        let number = state.notes.number(task);
+        state.notes.tasks[number as usize].price = price;
+    });
+}
+
+impl Notes {
+    /// The number of the task with that name, which may be new.
+    fn number(&mut self, name: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(name) {
+            return number;
+        }
+        let number = self.tasks.len() as u32;
+        self.tasks.push(Task { name: name.to_owned(), ..Task::default() });
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
 impl State {
     /// The current thread did `what` from `begin` to `end`.
     #[inline]
@@ -46,18 +95,16 @@ impl State {
     }
 
     pub(crate) fn task(&mut self, name: &str) {
-        let notes = &mut self.notes;
-        let number = match notes.numbers.get(name) {
-            Some(&number) => number,
-            None => {
-                let number = notes.tasks.len() as u32;
-                notes.tasks.push(Task { name: name.to_owned(), ..Task::default() });
-                notes.numbers.insert(name.to_owned(), number);
-                number
-            }
-        };
+        let number = self.notes.number(name);
         let thread = self.thread();
         thread.doing.push(Doing { name: number, began: thread.clock, nested: 0 });
+    }
+
+    /// Cycles that `messages` of the task at hand cost.
+    pub(crate) fn cost_of(&self, messages: u64, each: fn(Price) -> f64) -> u64 {
+        let Some(doing) = self.threads[self.current].doing.last() else { return 0 };
+        let nanos = each(self.notes.tasks[doing.name as usize].price) * messages as f64;
+        (nanos * self.machine.mhz() as f64 / 1000.0) as u64
     }
 
     pub(crate) fn task_end(&mut self) {

@@ -5,7 +5,7 @@ mod support;
 
 use support::{HEAP, machine};
 use thalweg::prelude::*;
-use thalweg_sim::{Cost, Heap, Simulation};
+use thalweg_sim::{Cost, Heap, Price, Simulation};
 use thalweg_sync::hint;
 
 #[global_allocator]
@@ -63,4 +63,42 @@ fn a_graph_lies_on_the_same_lines_in_every_run() {
     };
     let first = counts();
     (0..10).for_each(|_| assert_eq!(counts(), first));
+}
+
+/// What a kernel computes is charged once for each message: that it gives, or that it takes.
+#[test]
+fn each_message_has_its_price() {
+    let nanos = |name: &str, price: Price, build: fn(&mut Graph<'_>) -> Node<u64, u64>| {
+        let report = Simulation::new(machine("x86-88t")).threads(3).stack_bytes(1 << 20).run(|| {
+            thalweg_sim::price("it", price);
+            let mut graph = Graph::new();
+            let (source, it) = (graph.source(0..MESSAGES), build(&mut graph));
+            graph.name(it, "it");
+            let sink = graph.sink(drop::<u64>);
+            graph += source >> it >> sink;
+            graph.run(Scheme::named(name).unwrap()).expect("nothing in this graph fails");
+        });
+        report.tasks.iter().find(|task| task.name == "it").expect("it ran").nanos
+    };
+    let kernels: [fn(&mut Graph<'_>) -> Node<u64, u64>; 3] = [
+        |graph| graph.map(|number| number),
+        |graph| graph.parallel(|number, out: &mut Output<u64>| out.push(number)),
+        |graph| {
+            graph.window(2, 2, |pair: &[u64], out: &mut Output<u64>| pair.iter().for_each(|&number| out.push(number)))
+        },
+    ];
+    for (at, build) in kernels.into_iter().enumerate() {
+        for price in [Price { given: 1_000.0, taken: 0.0 }, Price { given: 0.0, taken: 1_000.0 }] {
+            for scheme in ["depth_first", "raft", "qes"] {
+                let (free, charged) = (nanos(scheme, Price::default(), build), nanos(scheme, price, build));
+                let difference = charged - free;
+                // What else it does may take a little longer or shorter.
+                let due = MESSAGES * 1_000;
+                assert!(
+                    difference.abs_diff(due) < due / 8,
+                    "{at} by {scheme} with {price:?}: {difference}, not {due}"
+                );
+            }
+        }
+    }
 }

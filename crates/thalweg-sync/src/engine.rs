@@ -284,6 +284,16 @@ pub unsafe trait Engine {
     /// The innermost task ends; also when it unwinds.
     fn task_end(&self) {}
 
+    /// The innermost task has taken so many messages.
+    fn took(&self, messages: u64) {
+        let _ = messages;
+    }
+
+    /// The innermost task gives so many messages.
+    fn gives(&self, messages: u64) {
+        let _ = messages;
+    }
+
     /// The scheduler of user-level threads that the running thread has entered ([`host`](crate::host)). An engine that keeps none has
     /// none: its threads cannot run user-level threads.
     #[cfg(all(feature = "std", not(loom)))]

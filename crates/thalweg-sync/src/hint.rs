@@ -105,6 +105,30 @@ pub fn task(name: &str) -> Task {
     Task { _on_its_thread: core::marker::PhantomData }
 }
 
+/// Says that the task at hand has taken so many messages. An engine that has time may charge what they cost.
+#[inline(always)]
+#[track_caller]
+pub fn took(messages: u64) {
+    if let Some(engine) = engine::current() {
+        engine.took(messages);
+    }
+}
+
+/// Says that the task at hand gives so many messages, before anybody can take them. An engine that has time may charge what they cost.
+///
+/// ```
+/// use thalweg_sync::hint;
+/// let _task = hint::task("parse");
+/// hint::gives(32);
+/// ```
+#[inline(always)]
+#[track_caller]
+pub fn gives(messages: u64) {
+    if let Some(engine) = engine::current() {
+        engine.gives(messages);
+    }
+}
+
 /// A task that goes on; see [`task`].
 #[derive(Debug)]
 #[must_use = "the task ends when this is dropped"]

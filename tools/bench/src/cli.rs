@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, value_parser};
 
 use crate::catalogue::{self, Entry, World};
+use crate::figures::applications::prices;
 use crate::harness::{BoxError, Effort, Experiment, measure};
 use crate::records::Record;
 use crate::registry::NATIVE;
@@ -49,6 +50,18 @@ enum Command {
         /// Draws the figures as bars with ranges
         #[arg(long, value_name = "FILE")]
         svg: Option<PathBuf>,
+    },
+    /// Measures what the applications' kernels compute for a message, on one worker
+    ///
+    /// A modelled machine sees what threads share. What a kernel computes by itself it is told: `danbi/applications` and `blq/applications` charge
+    /// these prices.
+    Prices {
+        /// Keeps them in docs/measured/prices.jsonl
+        #[arg(long)]
+        write: bool,
+        /// The fewest messages: prices to look at, not to keep
+        #[arg(long, conflicts_with = "write")]
+        quick: bool,
     },
     /// Runs experiments, and keeps what they gave under docs/measured
     ///
@@ -106,6 +119,18 @@ fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> R
     match command {
         Command::List => {
             write!(out, "{}", catalogue::list())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Prices { write, quick } => {
+            if cfg!(debug_assertions) {
+                return Err("built without optimisation, these prices mean nothing; use `cargo lab prices`".into());
+            }
+            let lines = prices::measure(quick, progress)?;
+            if write {
+                std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured/prices.jsonl"), lines)?;
+            } else {
+                write!(out, "{lines}")?;
+            }
             Ok(ExitCode::SUCCESS)
         }
         Command::Publish { names, quick, runs, machine } => {

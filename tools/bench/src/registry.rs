@@ -62,7 +62,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 12] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 13] = [
         &ff::simulated::EXPERIMENTS,
         &figures::thesis::EXPERIMENTS,
         &[figures::uring::EXPERIMENT],
@@ -70,6 +70,7 @@ pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::ex
         &figures::stealing::EXPERIMENTS,
         &figures::danbi::EXPERIMENTS,
         &figures::blq::EXPERIMENTS,
+        &figures::applications::simulated::EXPERIMENTS,
         &[figures::partition::EXPERIMENT],
         &figures::vl::EXPERIMENTS,
         &figures::vl::QUEUES,

@@ -9,6 +9,7 @@ use crate::observe::Probes;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Counter, Ordering::*};
+use thalweg_sync::hint;
 use thalweg_sync::time::now;
 
 /// A block that takes longer than this, in nanoseconds, is worth waking another worker for, and worth handing on half full.
@@ -187,6 +188,7 @@ impl<'a> Cx<'a> {
 
     /// Takes note of `messages` that were taken.
     pub(crate) fn count(&self, messages: u64) {
+        hint::took(messages);
         self.taken.set(self.taken.get() + messages);
     }
 

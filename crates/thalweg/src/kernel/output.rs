@@ -6,7 +6,7 @@ use crate::edge::{Edge, Sender};
 use std::fmt;
 use std::mem;
 use std::ptr;
-use thalweg_sync::hint::Access;
+use thalweg_sync::hint::{self, Access};
 use thalweg_sync::sync::Arc;
 
 /// Where a kernel puts its messages.
@@ -124,6 +124,7 @@ impl Core {
     /// Hands on a full block. Notes when the kernel should stop.
     fn hand_on(&mut self, mut block: Block) {
         self.cx().stamp(&mut block);
+        hint::gives(block.unread() as u64);
         match self.target {
             Target::Sender(sender) => {
                 // SAFETY: O1, as in `sender`.

@@ -7,6 +7,7 @@ use crate::edge::{Edge, Receiver, Sender};
 use crate::error::{BoxError, Payload, resume};
 use std::fmt;
 use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::hint;
 use thalweg_sync::sync::Arc;
 
 /// What a worker gets with the claim of a kernel.
@@ -81,7 +82,10 @@ impl<'r> Task<'r> {
         }
         for sender in self.outs.iter_mut().filter(|_| !stay) {
             match sender.take_open() {
-                Some(block) if block.unread() > 0 => cx.hand_on(sender, block),
+                Some(block) if block.unread() > 0 => {
+                    hint::gives(block.unread() as u64);
+                    cx.hand_on(sender, block);
+                }
                 Some(block) => cx.close_block(block),
                 None => {}
             }

@@ -2,6 +2,7 @@
 //!
 //! What has a `plan` with an `Effort` runs on the machine at hand, what has one with a `Setting` on modelled machines.
 
+pub(crate) mod applications;
 #[cfg(feature = "native")]
 #[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
 pub(crate) mod bbq_modes;

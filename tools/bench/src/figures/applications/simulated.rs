@@ -1,0 +1,214 @@
+//! `danbi/applications`: DANBI's Figure 3, its seven applications on 1 to 40 cores. `blq/applications`: BLQ's Figures 7 and 8, its ten benchmarks
+//! under its schemes, over `raft`.
+
+use serde::Deserialize;
+use serde_json::json;
+use thalweg::{KernelReport, Report, Scheme};
+use thalweg_sim::{Price, price};
+
+use super::{Application, BLQ, DANBI};
+use crate::machines::experiment::{Base, Experiment, Panel, Setting};
+use crate::machines::point::{Figures, Point, Run};
+
+pub(crate) const EXPERIMENTS: [Experiment; 2] = [
+    Experiment::new("danbi/applications", danbi)
+        .panels(&[Panel::SpeedUp(OVER_ONE_CORE)])
+        .paper(|points, measured| beside(&FIGURE_3, points, measured)),
+    Experiment::new("blq/applications", blq)
+        .panels(&[Panel::SpeedUp(OVER_RAFT), Panel::Of(FULL), Panel::Of(EMPTY), Panel::Of(HELPS)])
+        .paper(|points, measured| beside(&FIGURE_7, points, measured)),
+];
+
+/// What BLQ's Figure 8 shows, per message and edge.
+const FULL: &str = "found full/msg";
+const EMPTY: &str = "found empty/msg";
+const HELPS: &str = "helps per 1000 msgs";
+
+const OVER_ONE_CORE: Base = Base {
+    unit: "times as fast as one core under qes_pss_prs",
+    is: |_, other| other.contender == "qes_pss_prs" && other.threads == 1,
+};
+const OVER_RAFT: Base = Base { unit: "times as fast as raft", is: |_, other| other.contender == "raft" };
+
+/// What the table below shows: each contender at its most cores over the base.
+struct Means {
+    base: fn(&Point) -> bool,
+    contenders: &'static [(&'static str, Option<f64>)],
+    arithmetic: bool,
+    paper: &'static str,
+}
+
+/// DANBI's Figure 3: the mean of its applications on 40 cores, arithmetic. The default is ours.
+const FIGURE_3: Means = Means {
+    base: |point| point.contender == "qes_pss_prs" && point.threads == 1,
+    contenders: &[
+        ("random", Some(25.3)),
+        ("qes", Some(28.9)),
+        ("qes_pss", Some(30.8)),
+        ("qes_pss_prs", Some(33.7)),
+        ("depth_first", None),
+    ],
+    arithmetic: true,
+    paper: "the paper, on 40 cores",
+};
+
+/// BLQ's Figure 7: the geometric mean of its benchmarks on the ARM machine.
+const FIGURE_7: Means = Means {
+    base: |point| point.contender == "raft",
+    contenders: &[
+        ("raft", Some(1.0)),
+        ("raft_dyn", None),
+        ("pw_dyn", Some(1.52)),
+        ("mix", Some(1.29)),
+        ("mix_dyn", Some(1.34)),
+        ("depth_first", None),
+    ],
+    arithmetic: false,
+    paper: "the paper, of its ten on 32 cores",
+};
+
+/// A line of the file that `lab prices` writes.
+#[derive(Deserialize)]
+struct Line {
+    application: String,
+    kernel: String,
+    by: String,
+    ns: f64,
+}
+
+/// What the kernels of an application cost.
+fn prices(application: &str) -> Vec<(String, Price)> {
+    let lines = include_str!("../../../../../docs/measured/prices.jsonl").lines().skip(1);
+    let lines = lines.map(|line| serde_json::from_str::<Line>(line).expect("a line that `lab prices` wrote"));
+    let mine = lines.filter(|line| line.application == application);
+    mine.map(|line| {
+        let price = match line.by.as_str() {
+            "given" => Price { given: line.ns, taken: 0.0 },
+            _ => Price { taken: line.ns, given: 0.0 },
+        };
+        (line.kernel, price)
+    })
+    .collect()
+}
+
+fn point(
+    setting: &Setting<'_>,
+    application: &'static Application,
+    contender: &'static str,
+    cores: usize,
+    workers: usize,
+) -> Point {
+    // What applications compute is computed: a look takes less than an eighth.
+    let full = if setting.quick { application.size / 2 } else { application.size };
+    let size = setting.part(full, application.least);
+    let prices = prices(application.name);
+    Point {
+        workload: application.name,
+        contender,
+        label: format!("{cores} cores"),
+        params: json!({ "messages": size, "workers": workers }),
+        threads: cores,
+        messages: size,
+        device: None,
+        client: Box::new(move || {
+            prices.iter().for_each(|(kernel, cost)| price(kernel, *cost));
+            let scheme = Scheme::named(contender).expect("a scheme's name").workers(workers);
+            let mut report = None;
+            let figures = Figures::timed(size, || {
+                report = Some((application.run)(scheme, size).expect("the application runs to its end"));
+            });
+            let more = report.as_ref().map_or_else(Vec::new, counted);
+            Figures { more, ..figures }
+        }),
+    }
+}
+
+/// BLQ's Figure 8: of each message over an edge, and how many edges grew.
+fn counted(report: &Report) -> Vec<(&'static str, f64)> {
+    let sum = |of: fn(&KernelReport) -> u64| report.kernels.iter().map(of).sum::<u64>() as f64;
+    let hops = report.edges.iter().map(|edge| edge.messages).sum::<u64>().max(1) as f64;
+    let grown = report.edges.iter().filter(|edge| edge.grown > 0).count();
+    vec![
+        (FULL, sum(|kernel| kernel.blocked_full) / hops),
+        (EMPTY, sum(|kernel| kernel.blocked_empty) / hops),
+        (HELPS, 1000.0 * sum(|kernel| kernel.helps) / hops),
+        ("edges that grew, %", 100.0 * grown as f64 / report.edges.len().max(1) as f64),
+    ]
+}
+
+fn danbi(setting: &Setting<'_>) -> Vec<Point> {
+    let mut cores: Vec<usize> = [1, 5, 10, 15, 20, 25, 30, 35].into_iter().filter(|&n| n < setting.threads).collect();
+    cores.push(setting.threads);
+    let mut points = Vec::new();
+    for application in &DANBI {
+        for &(contender, _) in FIGURE_3.contenders {
+            points.extend(cores.iter().map(|&cores| point(setting, application, contender, cores, cores)));
+        }
+    }
+    points
+}
+
+fn blq(setting: &Setting<'_>) -> Vec<Point> {
+    let schemes = |application| {
+        let of = move |&(contender, _): &(&'static str, _)| {
+            point(setting, application, contender, setting.threads, setting.threads)
+        };
+        FIGURE_7.contenders.iter().map(of)
+    };
+    BLQ.iter().flat_map(schemes).collect()
+}
+
+/// Each application's speed-ups with all cores, and the means beside the paper's.
+fn beside(means: &Means, points: &[Point], measured: &[Vec<Run>]) -> String {
+    let mut text = format!("{:36}", "speed-up with all cores");
+    means.contenders.iter().for_each(|(name, _)| text += &format!("{name:>13}"));
+    let nanos = |at: usize| points[at].nanos(&measured[at]).median;
+    let most = points.iter().map(|point| point.threads).max().unwrap_or_default();
+    let mut workloads: Vec<&str> = points.iter().map(|point| point.workload).collect();
+    workloads.dedup();
+    let mut sums = vec![0.0; means.contenders.len()];
+    for workload in &workloads {
+        let of = |fits: &dyn Fn(&Point) -> bool| {
+            (0..points.len()).find(|&at| points[at].workload == *workload && fits(&points[at])).map(nanos)
+        };
+        text += &format!("\n{workload:36}");
+        let Some(base) = of(&means.base) else { continue };
+        for ((name, _), sum) in means.contenders.iter().zip(&mut sums) {
+            let faster = of(&|point| point.contender == *name && point.threads == most).map_or(f64::NAN, |n| base / n);
+            *sum += if means.arithmetic { faster } else { faster.ln() };
+            text += &format!("{faster:>13.2}");
+        }
+    }
+    text += &format!("\n{:36}", if means.arithmetic { "arithmetic mean" } else { "geometric mean" });
+    for sum in sums {
+        let mean = sum / workloads.len() as f64;
+        text += &format!("{:>13.2}", if means.arithmetic { mean } else { mean.exp() });
+    }
+    text += &format!("\n{:36}", means.paper);
+    for (_, paper) in means.contenders {
+        text += &paper.map_or_else(|| format!("{:>13}", "-"), |paper| format!("{paper:>13.2}"));
+    }
+    text + "\n\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_sim::Machine;
+
+    #[test]
+    fn every_application_runs_on_a_modelled_machine_and_its_prices_are_charged() {
+        let machine = Machine::named("x86-40").unwrap();
+        let setting = Setting::of(&machine, 4);
+        for application in BLQ.iter().chain(&DANBI) {
+            let charged: f64 = prices(application.name).iter().map(|(_, price)| price.given + price.taken).sum();
+            assert!(charged > 0.0, "{} has no prices", application.name);
+            let at = |cores| {
+                let point = point(&setting, application, "depth_first", cores, cores);
+                point.run(&machine, 0).unwrap_or_else(|failure| panic!("{}: {failure}", point.title()))
+            };
+            assert_eq!(at(1).1, at(1).1, "{}: the same again", application.name);
+            assert!(at(4).0.nanos > 0);
+        }
+    }
+}
