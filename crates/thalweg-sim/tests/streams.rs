@@ -65,10 +65,13 @@ fn a_graph_lies_on_the_same_lines_in_every_run() {
     (0..10).for_each(|_| assert_eq!(counts(), first));
 }
 
+/// Adds a kernel to a graph.
+type Build = fn(&mut Graph<'_>) -> Node<u64, u64>;
+
 /// What a kernel computes is charged once for each message: that it gives, or that it takes.
 #[test]
 fn each_message_has_its_price() {
-    let nanos = |name: &str, price: Price, build: fn(&mut Graph<'_>) -> Node<u64, u64>| {
+    let nanos = |name: &str, price: Price, build: Build| {
         let report = Simulation::new(machine("x86-88t")).threads(3).stack_bytes(1 << 20).run(|| {
             thalweg_sim::price("it", price);
             let mut graph = Graph::new();
@@ -80,7 +83,7 @@ fn each_message_has_its_price() {
         });
         report.tasks.iter().find(|task| task.name == "it").expect("it ran").nanos
     };
-    let kernels: [fn(&mut Graph<'_>) -> Node<u64, u64>; 3] = [
+    let kernels: [Build; 3] = [
         |graph| graph.map(|number| number),
         |graph| graph.parallel(|number, out: &mut Output<u64>| out.push(number)),
         |graph| {
@@ -94,10 +97,7 @@ fn each_message_has_its_price() {
                 let difference = charged - free;
                 // What else it does may take a little longer or shorter.
                 let due = MESSAGES * 1_000;
-                assert!(
-                    difference.abs_diff(due) < due / 8,
-                    "{at} by {scheme} with {price:?}: {difference}, not {due}"
-                );
+                assert!(difference.abs_diff(due) < due / 8, "{at} by {scheme} with {price:?}: {difference}, not {due}");
             }
         }
     }
