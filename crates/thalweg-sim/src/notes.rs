@@ -184,11 +184,12 @@ impl Latencies {
 ///     for cycles in [2_000, 4_000, 200_000] {
 ///         let sent = Stamp::now();
 ///         hint::work(cycles);
+///         assert_eq!(sent.nanos(), cycles / 2); // at 2 GHz
 ///         sent.arrived();
 ///     }
 /// });
 /// let latencies = report.latencies.unwrap();
-/// assert_eq!((latencies.count, latencies.p50, latencies.max), (3, 2_000, 100_000)); // at 2 GHz
+/// assert_eq!((latencies.count, latencies.p50, latencies.max), (3, 2_000, 100_000));
 /// # Ok::<(), thalweg_sim::MachineError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -200,6 +201,17 @@ impl Stamp {
         let mut clock = 0;
         crate::heap::tell(|world| clock = world.state().thread().clock);
         Self(clock)
+    }
+
+    /// How many simulated nanoseconds ago that was, by the clock of the running thread; none outside of a simulation.
+    pub fn nanos(self) -> u64 {
+        let mut nanos = 0;
+        crate::heap::tell(|world| {
+            let mut state = world.state();
+            let passed = state.thread().clock.saturating_sub(self.0);
+            nanos = state.machine.nanos(passed);
+        });
+        nanos
     }
 
     /// What was sent then arrives now: one more of the run's [`Latencies`].

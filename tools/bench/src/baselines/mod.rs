@@ -1,11 +1,15 @@
 //! Rivals that are written here, each from the paper or the documentation that it names.
 
 pub(crate) mod abp;
+pub(crate) mod bbq;
 pub(crate) mod blq;
 pub(crate) mod danbi;
+pub(crate) mod lprq;
 pub(crate) mod mailbox;
 pub(crate) mod michael_scott;
 pub(crate) mod printed;
+#[cfg(test)]
+mod promises;
 pub(crate) mod sp_ring;
 pub(crate) mod ticket_ring;
 pub(crate) mod uring;

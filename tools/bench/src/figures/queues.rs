@@ -19,6 +19,7 @@ use thalweg_sync::hint::{self, Access};
 use thalweg_sync::time::Instant;
 use thalweg_sync::{CachePadded, spin, thread, time};
 
+use crate::baselines::bbq;
 use crate::machines::experiment::{Experiment, Setting};
 use crate::machines::point::{Figures, Point};
 
@@ -81,6 +82,19 @@ impl Contender {
         Self::new(name, capacity, move |producers, consumers| {
             let (tx, rx) = mpmc::with_capacity_and_wait(capacity, Yield).expect(RIGHT);
             cloned(&tx, &rx, producers, consumers)
+        })
+    }
+
+    /// BBQ as the thesis prints it.
+    pub(crate) fn printed(capacity: usize) -> Self {
+        Self::new("bbq, as printed", capacity, move |producers, consumers| {
+            let queue = bbq::Bbq::new(capacity);
+            let ends = (vec![queue.clone(); producers], vec![queue; consumers]);
+            unclosed(
+                ends,
+                |queue, item| queue.try_push(item.get()).is_ok(),
+                |queue| queue.try_pop().ok().and_then(Item::new),
+            )
         })
     }
 
@@ -176,6 +190,8 @@ pub(crate) fn unclosed<P: Send + 'static, C: Send + 'static>(
 
 /// By how much the rates of the threads of one side differ.
 pub(crate) const UNFAIR: &str = "fastest over slowest";
+/// How long pushes took that are measured, waits for room and for others included: the longest but for one in a thousand, and the longest.
+pub(crate) const WAITS: [&str; 2] = ["ns, 99.9 % of pushes", "ns, longest push"];
 /// Messages that are in the queue when one leaves it, in the mean. What a message waits is this over the rate.
 pub(crate) const FILL: &str = "in the queue";
 
@@ -207,9 +223,9 @@ impl Complex {
     }
 }
 
-/// When a message was sent. On the host: a stamp is nothing that the machine has.
+/// What is kept on the host: when a message was sent is nothing that the machine has.
 #[expect(clippy::disallowed_types, reason = "all threads of a run are one on the host: nobody waits for the lock")]
-type Sent = std::sync::Mutex<Stamp>;
+type OnHost<T> = std::sync::Mutex<T>;
 
 /// Runs messages through a queue between threads on these hardware threads. Messages that fill the queue for the first
 /// time are not measured. A message's latency begins with the attempt that put it in: waiting for room is not part of it.
@@ -234,11 +250,13 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
     // not measured had arrived. On the host, too, where all threads of a run are one, so that each may count.
     let [entered, arrived, inside] = [(); 3].map(|()| Counter::new());
     let warmed = OnceLock::new();
-    let sent: Vec<Sent> = std::iter::repeat_with(Sent::default).take(each as usize * producers.len()).collect();
+    let sent: Vec<OnHost<Stamp>> =
+        std::iter::repeat_with(OnHost::default).take(each as usize * producers.len()).collect();
+    let waits: OnHost<Vec<u64>> = OnHost::new(Vec::with_capacity(sent.len()));
     let stamp = |message: u64| sent[message as usize].lock().expect("nobody panics with it");
     thread::scope(|scope| {
         let (start, stamp, complex, warmed) = (&start, &stamp, &complex, &warmed);
-        let (entered, arrived, inside) = (&entered, &arrived, &inside);
+        let (entered, arrived, inside, waits) = (&entered, &arrived, &inside, &waits);
         let producers: Vec<_> = (sending.into_iter().zip(producers).enumerate())
             .map(|(number, (mut push, &cpu))| {
                 scope.spawn(move || {
@@ -250,8 +268,12 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
                             complex.operation(number, n, Access::Write, &mut rng);
                         }
                         let message = number as u64 * each + n;
+                        let asked = Stamp::now();
                         push(NonZero::new(message + 1).expect("from 1"), &|| *stamp(message) = Stamp::now());
                         entered.add(1);
+                        if arrived.get() > warm {
+                            waits.lock().expect("nobody panics with it").push(asked.nanos());
+                        }
                     }
                     began.elapsed().as_nanos() as f64
                 })
@@ -295,7 +317,12 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
         // Producers have as much to do each, so the quickest has the highest rate; consumers as long.
         let unfair = apart(took.iter().copied()).max(apart(parts.iter().map(|part| part.0 as f64)));
         let fill = inside.get() as f64 / (all - warm).max(1) as f64;
-        Figures { more: vec![(UNFAIR, unfair), (FILL, fill)], ..Figures::new(all - warm, nanos) }
+        let mut waits = std::mem::take(&mut *waits.lock().expect("nobody panics with it"));
+        waits.sort_unstable();
+        let longest = |but: usize| waits.len().checked_sub(1 + but).map_or(0.0, |at| waits[at] as f64);
+        let waits = [(WAITS[0], longest(waits.len() / 1000)), (WAITS[1], longest(0))];
+        let more = [(UNFAIR, unfair), (FILL, fill)].into_iter().chain(waits).collect();
+        Figures { more, ..Figures::new(all - warm, nanos) }
     })
 }
 
@@ -374,7 +401,8 @@ fn curves(contender: &Contender, setting: &Setting<'_>) -> Vec<Point> {
 }
 
 fn on_bbq(setting: &Setting<'_>) -> Vec<Point> {
-    curves(&Contender::bbq("bbq", CAPACITY), setting)
+    let contenders = [Contender::bbq("bbq", CAPACITY), Contender::printed(CAPACITY)];
+    contenders.iter().flat_map(|contender| curves(contender, setting)).collect()
 }
 
 fn on_locked(setting: &Setting<'_>) -> Vec<Point> {

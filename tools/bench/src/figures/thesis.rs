@@ -8,12 +8,13 @@ use thalweg_queue::{
     spsc,
 };
 
+use crate::baselines::lprq::{self, Lprq};
 use crate::baselines::michael_scott::Boost;
 use crate::baselines::sp_ring::SpRing;
 use crate::baselines::ticket_ring::{self, ticket_ring};
 use crate::figures::queues::{
-    CAPACITY, Contender, FILL, Item, RIGHT, Receiving, Sending, UNFAIR, cloned, most, point, sides, single, steps,
-    unclosed,
+    CAPACITY, Contender, FILL, Item, RIGHT, Receiving, Sending, UNFAIR, WAITS, cloned, most, point, sides, single,
+    steps, unclosed,
 };
 use crate::machines::experiment::{Base, EVERY, Experiment, Panel, RATE, Says, Setting, said};
 use crate::machines::point::{L1_MISSES, LATENCY, Point, Run};
@@ -27,7 +28,7 @@ pub(crate) const EXPERIMENTS: [Experiment; 7] = [
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_8)], unit, workload))
         .paper(|points, measured| beside(SAYS_2_8, points, measured)),
     Experiment::new("thesis/2.9", figure_2_9)
-        .panels(&[Panel::Rate, Panel::Of(L1_MISSES), Panel::Of(LATENCY), Panel::Of(UNFAIR)])
+        .panels(&[Panel::Rate, Panel::Of(L1_MISSES), Panel::Of(LATENCY), Panel::Of(UNFAIR), Panel::Of(WAITS[1])])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_9), (LATENCY, SAYS_2_9_LATENCY)], unit, workload))
         .paper(|points, measured| {
             beside(SAYS_2_9, points, measured) + &ratios("latency", &by_latency, SAYS_2_9_LATENCY, points, measured)
@@ -112,6 +113,19 @@ pub(crate) fn boost(capacity: usize) -> Contender {
     })
 }
 
+/// What stands for LCRQ. It has no capacity: `capacity` is what the others hold, for the number of messages.
+fn lprq(capacity: usize) -> Contender {
+    Contender::new("lprq", capacity, |producers, consumers| {
+        let queue = Lprq::new(lprq::CELLS);
+        let ends = (vec![queue.clone(); producers], vec![queue; consumers]);
+        let push = |queue: &mut Lprq, item: Item| {
+            queue.push(item.get());
+            true
+        };
+        unclosed(ends, push, |queue| queue.pop().and_then(Item::new))
+    })
+}
+
 fn of_cnq(name: &'static str, capacity: usize, k: usize) -> Contender {
     Contender::new(name, capacity, move |producers, consumers| {
         let (tx, rx) = cnq::cnq_with_wait(capacity, k, Yield).expect(RIGHT);
@@ -147,7 +161,8 @@ fn dpdk_sp() -> Contender {
 /// Figure 2.8: one to one, in both workloads; who has a form for that takes it, as there.
 fn figure_2_8(setting: &Setting<'_>) -> Vec<Point> {
     let shared = Contender::bbq("bbq, shared", CAPACITY);
-    let contenders = [bbq_spsc(), shared, folly(), dpdk_sp(), scqd(CAPACITY), linux(CAPACITY), boost(CAPACITY)];
+    let [folly, dpdk, scqd, linux, boost] = [folly(), dpdk_sp(), scqd(CAPACITY), linux(CAPACITY), boost(CAPACITY)];
+    let contenders = [bbq_spsc(), shared, Contender::printed(CAPACITY), folly, dpdk, scqd, linux, boost];
     let one = |workload: &'static str, contender: &Contender| {
         let (label, sides) = ("1P1C".to_owned(), (vec![0], vec![1]));
         point(setting, workload, contender, label, sides, setting.part(5 * MESSAGES, 1))
@@ -187,8 +202,9 @@ fn doubled(most: usize) -> Vec<usize> {
     steps(most).into_iter().filter(|n| n.is_power_of_two() || *n == most).collect()
 }
 
-fn bounded(capacity: usize) -> [Contender; 5] {
-    [Contender::bbq("bbq", capacity), scqd(capacity), dpdk(capacity), linux(capacity), boost(capacity)]
+fn bounded(capacity: usize) -> [Contender; 6] {
+    let (ours, printed) = (Contender::bbq("bbq", capacity), Contender::printed(capacity));
+    [ours, printed, scqd(capacity), dpdk(capacity), linux(capacity), boost(capacity)]
 }
 
 /// Messages that a queue holds where it is asked how long they are in it.
@@ -213,8 +229,8 @@ const SLICES: u64 = if cfg!(test) { 1 } else { 30 };
 /// Twice to five times as many threads as there are hardware threads.
 fn oversubscribed(setting: &Setting<'_>) -> Vec<Point> {
     // With about the messages that each brings through in a slice of 3 ms; the text below the table says how long runs took.
-    let [bbq, scqd, dpdk, linux, boost] = bounded(CAPACITY);
-    let contenders = [(bbq, 100_000), (scqd, 45_000), (dpdk, 1_000), (linux, 1_000), (boost, 6_000)];
+    let [bbq, printed, scqd, dpdk, linux, boost] = bounded(CAPACITY);
+    let contenders = [(bbq, 100_000), (printed, 20_000), (scqd, 45_000), (dpdk, 1_000), (linux, 1_000), (boost, 6_000)];
     let mut points = Vec::new();
     for workload in ["NP1C", "1PNC"] {
         for (contender, slice) in &contenders {
@@ -231,7 +247,7 @@ fn oversubscribed(setting: &Setting<'_>) -> Vec<Point> {
 
 /// Figure 3.7: the four tubes as FIFO queues.
 fn figure_3_7(setting: &Setting<'_>) -> Vec<Point> {
-    let tubes = [faaq, tube_bbq, scqd, dpdk].map(|of| of(CAPACITY));
+    let tubes = [faaq, tube_bbq, Contender::printed, scqd, dpdk].map(|of| of(CAPACITY));
     many(setting, &tubes, &["NP1C", "1PNC", "NPNC"], doubled)
 }
 
@@ -239,9 +255,12 @@ fn figure_3_7(setting: &Setting<'_>) -> Vec<Point> {
 /// consumers, miss fifty times for a message and more, which would take too long there. With many producers SCQD misses five times, and may be the
 /// best of the others.
 fn figure_3_10(setting: &Setting<'_>) -> Vec<Point> {
-    let mut points = many(setting, &with_cnq([1000, 100], CAPACITY), &["NP1C", "1PNC", "NPNC"], doubled);
+    let mut contenders = with_cnq([1000, 100], CAPACITY).to_vec();
+    contenders.push(lprq(CAPACITY));
+    let mut points = many(setting, &contenders, &["NP1C", "1PNC", "NPNC"], doubled);
     let [large, small] = [("cnq, k 10000", 10_000), ("cnq, k 1000", 1000)].map(|(name, k)| of_cnq(name, MEGABYTE, k));
-    let all = [large, small, faaq(MEGABYTE), Contender::bbq("bbq", MEGABYTE), scqd(MEGABYTE)];
+    let (bbq, printed) = (Contender::bbq("bbq", MEGABYTE), Contender::printed(MEGABYTE));
+    let all = [large, small, faaq(MEGABYTE), bbq, printed, lprq(MEGABYTE), scqd(MEGABYTE)];
     let [without_scqd @ .., _] = &all;
     points.extend(many(setting, &all, &["NP1C, 1 MB"], doubled));
     points.extend(many(setting, without_scqd, &["1PNC, 1 MB", "NPNC, 1 MB"], doubled));
@@ -252,7 +271,7 @@ fn figure_3_10(setting: &Setting<'_>) -> Vec<Point> {
 const MEGABYTE: usize = 131_072;
 
 /// CNQ with each k, and queues that are FIFO.
-fn with_cnq(ks: [usize; 2], capacity: usize) -> [Contender; 6] {
+fn with_cnq(ks: [usize; 2], capacity: usize) -> [Contender; 7] {
     let cnq = |k| {
         let name = match k {
             1000 => "cnq, k 1000",
@@ -262,7 +281,8 @@ fn with_cnq(ks: [usize; 2], capacity: usize) -> [Contender; 6] {
         of_cnq(name, capacity, k)
     };
     let [large, small] = ks.map(cnq);
-    [large, small, faaq(capacity), Contender::bbq("bbq", capacity), scqd(capacity), dpdk(capacity)]
+    let (ours, printed) = (Contender::bbq("bbq", capacity), Contender::printed(capacity));
+    [large, small, faaq(capacity), ours, printed, scqd(capacity), dpdk(capacity)]
 }
 
 /// Messages that a queue holds in Figures 3.8 and 3.9, so that the capsules of the largest k fit in twice.
