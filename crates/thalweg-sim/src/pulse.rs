@@ -1,6 +1,8 @@
 //! Whether a run goes on, seen from outside: code that waits for something which the simulator does not know of never comes back.
 
 use std::convert::Infallible;
+use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -10,7 +12,8 @@ use std::time::Duration;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How many looks in a row see nothing new until its caller is told, and until the run is given up. Looks, not time, are
-/// counted: a process that was stopped for an hour has been looked at once.
+/// counted: a process that was stopped for an hour has been looked at once. Of a look, the part in which the run's thread waited for a processor
+/// does not count: on a host with much to do, a run is slow and not silent.
 const WARNED: u32 = 10;
 const GIVEN_UP: u32 = 60;
 
@@ -19,6 +22,8 @@ const GIVEN_UP: u32 = 60;
 pub(crate) struct Pulse {
     steps: AtomicU64,
     thread: AtomicUsize,
+    /// Where Linux says how long the run's thread has waited for a processor.
+    schedule: OnceLock<PathBuf>,
 }
 
 /// What is to be told of a silent run, and whose turn it is.
@@ -38,23 +43,47 @@ impl Pulse {
         self.steps.store(self.steps.load(Relaxed).wrapping_add(1), Relaxed);
     }
 
+    /// The calling thread is the run's.
+    pub(crate) fn begin(&self) {
+        if let Ok(own) = std::fs::read_link("/proc/thread-self") {
+            let _ = self.schedule.set(PathBuf::from("/proc").join(own).join("schedstat"));
+        }
+    }
+
+    /// How long the run's thread has waited for a processor so far; none where the system does not tell.
+    pub(crate) fn starved(&self) -> Duration {
+        let text = self.schedule.get().and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default();
+        // Nanoseconds on a processor, waiting for one, and time slices.
+        Duration::from_nanos(text.split(' ').nth(1).and_then(|nanos| nanos.parse().ok()).unwrap_or(0))
+    }
+
     /// From here on it is the turn of this simulated thread.
     pub(crate) fn turn(&self, thread: usize) {
         self.thread.store(thread, Relaxed);
     }
 
     /// Waits until the other end of `ended` is gone. Tells, the first time, of a sixth of `patience` in which nothing
-    /// happened, and of all of it.
-    pub(crate) fn watch(&self, ended: &Receiver<Infallible>, patience: Duration, mut tell: impl FnMut(Silence)) {
-        let (mut before, mut looks, mut warned) = (self.steps.load(Relaxed), 0, false);
-        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(patience / GIVEN_UP) {
-            let (steps, thread) = (self.steps.load(Relaxed), self.thread.load(Relaxed));
-            looks = if steps == before { looks + 1 } else { 0 };
-            before = steps;
-            if looks == WARNED && !warned {
+    /// happened, and of all of it. What is [`starved`](Self::starved) does not count.
+    pub(crate) fn watch(
+        &self,
+        ended: &Receiver<Infallible>,
+        patience: Duration,
+        starved: impl Fn() -> Duration,
+        mut tell: impl FnMut(Silence),
+    ) {
+        let look = patience / GIVEN_UP;
+        let (mut before, mut waited, mut silent) = (self.steps.load(Relaxed), starved(), Duration::ZERO);
+        let (mut warned, mut given_up) = (false, false);
+        while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(look) {
+            let (steps, thread, waits) = (self.steps.load(Relaxed), self.thread.load(Relaxed), starved());
+            let counts = look.saturating_sub(waits.saturating_sub(waited));
+            (silent, given_up) = if steps == before { (silent + counts, given_up) } else { (Duration::ZERO, false) };
+            (before, waited) = (steps, waits);
+            if silent >= look * WARNED && !warned {
                 warned = true;
                 tell(Silence::Long(thread));
-            } else if looks == GIVEN_UP {
+            } else if silent >= look * GIVEN_UP && !given_up {
+                given_up = true;
                 tell(Silence::GivenUp(thread));
             }
         }
@@ -93,12 +122,17 @@ mod tests {
         pulse.turn(3);
         let (run, ended) = mpsc::channel();
         let (mut run, mut told) = (Some(run), Vec::new());
-        pulse.watch(&ended, SHORT, |silence| {
-            told.push(silence);
-            if silence == Silence::GivenUp(3) {
-                run = None;
-            }
-        });
+        pulse.watch(
+            &ended,
+            SHORT,
+            || Duration::ZERO,
+            |silence| {
+                told.push(silence);
+                if silence == Silence::GivenUp(3) {
+                    run = None;
+                }
+            },
+        );
         assert_eq!(told, [Silence::Long(3), Silence::GivenUp(3)]);
     }
 
@@ -115,7 +149,7 @@ mod tests {
                     pulse.beat();
                 }
             });
-            pulse.watch(&ended, SHORT * 10, |silence| told.push(silence));
+            pulse.watch(&ended, SHORT * 10, || Duration::ZERO, |silence| told.push(silence));
         });
         assert_eq!(told, [Silence::Long(0)]);
     }
@@ -124,6 +158,35 @@ mod tests {
     fn the_end_is_no_silence() {
         let (run, ended) = mpsc::channel();
         drop(run);
-        Pulse::default().watch(&ended, PATIENCE, |silence| panic!("{silence:?}, and it has ended"));
+        Pulse::default().watch(&ended, PATIENCE, || Duration::ZERO, |silence| panic!("{silence:?}, and it has ended"));
+    }
+
+    #[test]
+    fn waiting_for_a_processor_is_no_silence() {
+        let pulse = Pulse::default();
+        let (run, ended) = mpsc::channel();
+        let (mut run, looks) = (Some(run), std::cell::RefCell::new(0));
+        // A second more at each look: all of it went by without a processor.
+        let starved = || {
+            *looks.borrow_mut() += 1;
+            if *looks.borrow() > 3 * GIVEN_UP {
+                run.take();
+            }
+            Duration::from_secs((*looks.borrow()).into())
+        };
+        let starved = std::cell::RefCell::new(starved);
+        pulse.watch(&ended, SHORT, || (starved.borrow_mut())(), |silence| panic!("{silence:?}, and it could not run"));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn linux_tells_how_long_a_thread_waited_for_a_processor() {
+        let pulse = Pulse::default();
+        assert_eq!(pulse.starved(), Duration::ZERO, "nobody has begun");
+        pulse.begin();
+        let file = pulse.schedule.get().expect("there is /proc");
+        let text = std::fs::read_to_string(file).unwrap();
+        assert_eq!(text.split_whitespace().count(), 3, "{text}");
+        assert!(pulse.starved() < Duration::from_secs(3600), "{text}");
     }
 }

@@ -144,7 +144,8 @@ impl Simulation {
     }
 
     /// How long, on the host, a run may go on without anything that the simulator sees, in steps of a sixtieth; a minute
-    /// unless set. Then the process ends ([`try_run`](Self::try_run)).
+    /// unless set. Time in which its thread waits for a processor does not count, where the system tells (Linux). Then the process ends
+    /// ([`try_run`](Self::try_run)).
     pub fn patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
@@ -168,7 +169,7 @@ impl Simulation {
     /// # Ends the process
     ///
     /// A client that waits by other means than the facade's never comes back, and nothing can stop it. When the simulator has seen
-    /// nothing of it for ten seconds, standard error says so, and in which thread; after a minute
+    /// nothing of it for ten seconds in which it had a processor, standard error says so, and in which thread; after a minute
     /// ([`patience`](Self::patience)) the process ends, with status 2 and the ways out on standard error.
     pub fn try_run<R: Send>(&self, client: impl FnOnce() -> R + Send) -> Result<(R, Report), Failure> {
         let threads = self.machine.threads();
@@ -183,6 +184,7 @@ impl Simulation {
         let (running, ended) = mpsc::channel();
         let run = || {
             let _running = running;
+            pulse.begin();
             let mut state =
                 State::new(self.machine.clone(), self.threads, self.seed, cycles(self.limit), cycles(self.jitter));
             state.port = self.device.as_ref().map(|device| Port::new(device, threads));
@@ -199,12 +201,17 @@ impl Simulation {
         };
         let result = std::thread::scope(|scope| {
             let run = scope.spawn(run);
-            pulse.watch(&ended, self.patience, |silence| {
-                eprintln!("{}", silence.text(self.patience));
-                if let Silence::GivenUp(_) = silence {
-                    std::process::exit(2);
-                }
-            });
+            pulse.watch(
+                &ended,
+                self.patience,
+                || pulse.starved(),
+                |silence| {
+                    eprintln!("{}", silence.text(self.patience));
+                    if let Silence::GivenUp(_) = silence {
+                        std::process::exit(2);
+                    }
+                },
+            );
             run.join()
         });
         result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
