@@ -166,6 +166,9 @@ impl Stopper {
     }
 
     /// The run ends as soon as every worker has come back from the kernel it is in; what is in the graph is dropped.
+    ///
+    /// Kernels look for it after each message that is known to be slow. Where messages were quick so far, a kernel looks after 8 of them, a sink after 32, and one that
+    /// changes messages where they are after 256: if they turn slow in the midst of these, the rest of them is gone through first.
     pub fn cancel(&self) {
         self.0.cancel();
     }
