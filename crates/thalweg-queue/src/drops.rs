@@ -5,6 +5,10 @@ use alloc::boxed::Box;
 #[cfg(feature = "std")]
 use core::any::Any;
 #[cfg(feature = "std")]
+use core::mem::ManuallyDrop;
+#[cfg(feature = "std")]
+use core::ops::Deref;
+#[cfg(feature = "std")]
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Drops items one after the other. A destructor that panics keeps none of the others from running: the first panic goes on when this is
@@ -33,14 +37,6 @@ impl Drops {
         destructor();
     }
 
-    /// Drops `value`.
-    #[inline]
-    pub(crate) fn value<T>(&mut self, value: T) {
-        if core::mem::needs_drop::<T>() {
-            self.one(|| drop(value));
-        }
-    }
-
     /// Drops `count` items from `first` on, where they lie.
     ///
     /// # Safety
@@ -53,6 +49,43 @@ impl Drops {
                 self.one(|| unsafe { first.add(index).drop_in_place() });
             }
         }
+    }
+}
+
+/// A value that may be dropped while the thread unwinds: if its destructor panics then, that is not passed on, as it would end the process.
+#[cfg(feature = "std")]
+#[derive(Debug)]
+pub(crate) struct Contained<T>(ManuallyDrop<T>);
+
+#[cfg(feature = "std")]
+impl<T> Contained<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(ManuallyDrop::new(value))
+    }
+
+    /// The value.
+    #[cfg(not(loom))]
+    pub(crate) fn into_inner(self) -> T {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: taken once, by a wrapper that is not dropped.
+        unsafe { ManuallyDrop::take(&mut this.0) }
+    }
+}
+
+#[cfg(feature = "std")]
+impl<T> Deref for Contained<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+#[cfg(feature = "std")]
+impl<T> Drop for Contained<T> {
+    fn drop(&mut self) {
+        // SAFETY: here alone, and not used any more.
+        Drops::default().one(|| unsafe { ManuallyDrop::drop(&mut self.0) });
     }
 }
 

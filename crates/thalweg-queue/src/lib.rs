@@ -199,6 +199,8 @@ pub mod broadcast;
 pub mod bytes;
 pub mod compared;
 mod cursor;
+#[cfg(feature = "std")]
+mod deque;
 mod drops;
 #[cfg(not(any(loom, feature = "instrument")))]
 mod edges;

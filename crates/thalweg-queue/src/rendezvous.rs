@@ -41,6 +41,7 @@
 //!   leaves, takes the first offer if there is one. So it is popped.
 //! - **Z3** A sleeper is woken after its offer was taken out, or when all consumers are gone, and without the lock.
 
+use crate::drops::{Contained, Drops};
 use crate::handles::Handles;
 use crate::wait::{self, Deadline, Popping, Side, Sleeper, TryIter, Wait, within};
 use crate::{Park, Pop, PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError, TryPushError};
@@ -92,7 +93,7 @@ struct Offers<T> {
 #[derive(Debug)]
 struct Offer<T> {
     number: u64,
-    item: T,
+    item: Contained<T>,
     producer: Option<Sleeper>,
 }
 
@@ -117,7 +118,7 @@ impl<T> Shared<T> {
     fn offer(&self, mut offers: MutexGuard<'_, Offers<T>>, item: T, producer: Option<Sleeper>) -> u64 {
         let number = offers.next;
         offers.next += 1;
-        offers.waiting.push_back(Offer { number, item, producer });
+        offers.waiting.push_back(Offer { number, item: Contained::new(item), producer });
         self.note(&offers);
         drop(offers);
         self.wait.ring(Side::Items, 1, || true);
@@ -131,7 +132,7 @@ impl<T> Shared<T> {
         let offer = offers.waiting.remove(at);
         self.note(&offers);
         drop(offers);
-        offer.map(|offer| offer.item)
+        offer.map(|offer| offer.item.into_inner())
     }
 
     /// Takes the first offer out; its producer is to be woken.
@@ -163,8 +164,9 @@ impl<T> Shared<T> {
         struct Rest(Vec<Sleeper>);
         impl Drop for Rest {
             fn drop(&mut self) {
+                let mut wakers = Drops::default();
                 while let Some(sleeper) = self.0.pop() {
-                    sleeper.wake();
+                    wakers.one(|| sleeper.wake());
                 }
             }
         }
@@ -187,7 +189,7 @@ fn taken<T>(offer: Offer<T>) -> T {
     if let Some(producer) = offer.producer {
         producer.wake();
     }
-    offer.item
+    offer.item.into_inner()
 }
 
 /// A writing end. Clones write to the same consumers.

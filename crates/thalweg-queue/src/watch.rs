@@ -46,6 +46,7 @@
 //!   of the lock.
 //! - **V3** No code of a value runs under the lock: values are made before it is taken, and dropped after it is given back.
 
+use crate::drops::Contained;
 use crate::handles::Handles;
 use crate::wait::{Side, Wait, both};
 use crate::{Park, PopError, PopTimeoutError, TryPopError, TryPushError};
@@ -70,7 +71,7 @@ pub fn channel<T: Send + Sync>(value: T) -> (Sender<T>, Receiver<T>) {
 
 /// As [`channel`], with ends that [wait](crate::wait) by `wait`.
 pub fn with_wait<T: Send + Sync, W: Wait>(value: T, wait: W) -> (Producer<T, W>, Consumer<T, W>) {
-    let latest = Numbered { number: 0, value: Arc::new(value) };
+    let latest = Numbered { number: 0, value: Arc::new(Contained::new(value)) };
     let seen = latest.clone();
     let shared =
         Arc::new(Shared { number: AtomicU64::new(0), latest: Mutex::new(latest), handles: Handles::new(), wait });
@@ -90,7 +91,7 @@ struct Shared<T, W> {
 #[derive(Debug)]
 struct Numbered<T> {
     number: u64,
-    value: Arc<T>,
+    value: Arc<Contained<T>>,
 }
 
 impl<T> Clone for Numbered<T> {
@@ -115,7 +116,7 @@ impl<T, W: Wait> Shared<T, W> {
     }
 
     /// Makes `value` the latest one. Returns the one before; or nothing, and `value`, if that is not the one with the number `after`.
-    fn store(&self, value: Arc<T>, after: Option<u64>) -> Result<Arc<T>, Arc<T>> {
+    fn store(&self, value: Arc<Contained<T>>, after: Option<u64>) -> Result<Arc<Contained<T>>, Arc<Contained<T>>> {
         let mut latest = self.lock();
         if after.is_some_and(|after| after != latest.number) {
             return Err(value);
@@ -132,7 +133,7 @@ impl<T, W: Wait> Shared<T, W> {
 }
 
 /// A value that was the latest one when it was taken, shared with whoever else looks at it.
-pub struct Snapshot<T>(Arc<T>);
+pub struct Snapshot<T>(Arc<Contained<T>>);
 
 impl<T> Deref for Snapshot<T> {
     type Target = T;
@@ -177,7 +178,9 @@ impl<T, W: Wait> Producer<T, W> {
 
     /// Makes `value` the latest one, whether or not a receiver is there. Returns the one before.
     pub fn replace(&self, value: T) -> Snapshot<T> {
-        let Ok(old) = self.shared.store(Arc::new(value), None) else { unreachable!("it is stored after any number") };
+        let Ok(old) = self.shared.store(Arc::new(Contained::new(value)), None) else {
+            unreachable!("it is stored after any number")
+        };
         let old = Snapshot(old);
         self.shared.tell();
         old
@@ -197,7 +200,7 @@ impl<T, W: Wait> Producer<T, W> {
         loop {
             let latest = self.shared.latest();
             let Some(value) = next(&latest.value) else { return false };
-            if let Ok(old) = self.shared.store(Arc::new(value), Some(latest.number)) {
+            if let Ok(old) = self.shared.store(Arc::new(Contained::new(value)), Some(latest.number)) {
                 both(|| self.shared.tell(), || drop(old));
                 return true;
             }

@@ -125,7 +125,7 @@ impl Graph {
             closed: AtomicBool::new(false),
             consumers: AtomicUsize::new(self.follows.len()),
             seen: memory::boxed((0..self.follows.len()).map(|_| CachePadded(AtomicU64::new(0))))?,
-            slots: memory::boxed((0..places).map(|_| Slot::new(MaybeUninit::uninit())))?,
+            slots: memory::slots(places)?,
             wait,
         });
         let followed = |stage: usize| self.follows.iter().any(|follows| follows.contains(&stage));

@@ -47,7 +47,8 @@
 //! - **R1** Who pushes has the lock of `next`, so positions are written one after the other; a place has the newest of its positions, with its
 //!   number, under its own lock.
 //! - **R2** `written` counts positions whose places are written: it is stored after the place's lock was taken and given back.
-//! - **R3** No destructor runs under a lock: what is overwritten is dropped after both are given back.
+//! - **R3** A place that has a position has its item: it is written, read and cloned with the place's lock alone.
+//! - **R4** No destructor runs under a lock: what is overwritten is dropped after both are given back.
 
 pub mod graph;
 
@@ -57,9 +58,11 @@ use crate::wait::{Side, Wait, both};
 use crate::{BuildError, Park, TryPopError, TryPushError, memory};
 use alloc::boxed::Box;
 use core::fmt;
+use core::mem::MaybeUninit;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::Relaxed;
+use thalweg_sync::cell::Slot;
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A sender; ends sleep when they wait.
@@ -92,8 +95,8 @@ pub fn channel<T: Clone + Send>(capacity: usize) -> Result<Ends<T>, BuildError> 
 
 /// As [`channel`], with ends that [wait](crate::wait) by `wait`.
 pub fn with_wait<T: Clone + Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
-    let places = places::<Mutex<Place<T>>>(capacity)?;
-    let places = memory::boxed((0..places).map(|_| Mutex::new(Place { position: 0, item: None })))?;
+    let places = places::<Place<T>>(capacity)?;
+    let places = empty(places)?;
     let (next, written) = (CachePadded(Mutex::new(0)), CachePadded(AtomicU64::new(0)));
     let shared = Arc::new(Shared { next, written, places, handles: Handles::new(), wait });
     Ok((Producer { shared: shared.clone() }, Consumer { shared, position: 0 }))
@@ -106,20 +109,32 @@ fn places<P>(capacity: usize) -> Result<usize, BuildError> {
     Ok(capacity.next_power_of_two())
 }
 
+/// `count` places without items, of which none is moved about.
+fn empty<T>(count: usize) -> Result<Box<[Place<T>]>, BuildError> {
+    let mut places = memory::places::<Place<T>>(count)?;
+    for place in &mut places {
+        let place: *mut Place<T> = place.as_mut_ptr();
+        // SAFETY: the place is ours.
+        unsafe { (&raw mut (*place).position).write(Mutex::new(None)) };
+    }
+    // SAFETY: written but for the items, and a slot is nothing but its place, which may be uninitialised.
+    Ok(unsafe { places.assume_init() })
+}
+
 struct Shared<T, W> {
     /// The next position to be pushed.
     next: CachePadded<Mutex<u64>>,
     /// How many positions are written.
     written: CachePadded<AtomicU64>,
-    places: Box<[Mutex<Place<T>>]>,
+    places: Box<[Place<T>]>,
     handles: Handles,
     wait: W,
 }
 
 struct Place<T> {
-    position: u64,
-    /// None before the first item.
-    item: Option<T>,
+    /// That of the item; none before the first one.
+    position: Mutex<Option<u64>>,
+    item: Slot<MaybeUninit<T>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -128,8 +143,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<T, W> Shared<T, W> {
-    fn place(&self, position: u64) -> MutexGuard<'_, Place<T>> {
-        lock(&self.places[position as usize & (self.places.len() - 1)])
+    fn place(&self, position: u64) -> &Place<T> {
+        &self.places[position as usize & (self.places.len() - 1)]
     }
 
     fn written(&self) -> u64 {
@@ -141,11 +156,13 @@ impl<T, W> Shared<T, W> {
     fn write(&self, value: T) -> Option<T> {
         let mut next = lock(&self.next);
         let position = *next;
-        let old = {
-            let mut place = self.place(position);
-            place.position = position;
-            place.item.replace(value)
-        };
+        let place = self.place(position);
+        let mut held = lock(&place.position);
+        // SAFETY: we have the lock, and the item is there (R3): another one takes its place.
+        let old = held.replace(position).map(|_| place.item.with(|item| unsafe { (*item).assume_init_read() }));
+        // SAFETY: as above.
+        place.item.with_mut(|item| unsafe { (*item).write(value) });
+        drop(held);
         *next += 1;
         // Relaxed: see `written`.
         self.written.store(*next, Relaxed);
@@ -157,7 +174,10 @@ impl<T, W> Drop for Shared<T, W> {
     fn drop(&mut self) {
         let mut drops = Drops::default();
         for place in &self.places {
-            drops.value(lock(place).item.take());
+            if lock(&place.position).take().is_some() {
+                // SAFETY: nobody else is here, and the item was there (R3).
+                drops.one(|| place.item.with_mut(|item| unsafe { (*item).assume_init_drop() }));
+            }
         }
     }
 }
@@ -249,13 +269,15 @@ impl<T: Clone, W: Wait> Consumer<T, W> {
             written => Ok(written),
         })?;
         let place = shared.place(*position);
-        if place.position == *position {
-            let item = place.item.clone();
-            drop(place);
+        let held = lock(&place.position);
+        if *held == Some(*position) {
+            // SAFETY: we have the lock, and the item is there (R3).
+            let item = place.item.with(|item| unsafe { (*item).assume_init_ref() }.clone());
+            drop(held);
             *position += 1;
-            return Ok(Ok(item.expect("written positions have an item")));
+            return Ok(Ok(item));
         }
-        drop(place);
+        drop(held);
         // Somebody may write meanwhile: the oldest that is there now is there at least as long as our look.
         let oldest = shared.written().max(written).saturating_sub(shared.places.len() as u64).max(*position + 1);
         let lost = oldest - *position;

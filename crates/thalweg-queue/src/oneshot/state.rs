@@ -1,8 +1,9 @@
 //! What both ends share, and who frees it.
 
+use crate::drops::Drops;
 use crate::edges::edge;
+use crate::wait::Sleeper;
 use crate::wait::one::One;
-use crate::wait::{Sleeper, both};
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
@@ -67,12 +68,19 @@ impl Seen {
 
 impl<T> Link<T> {
     pub(super) fn new() -> Self {
-        Self(NonNull::from(Box::leak(Box::new(Shared {
-            state: AtomicU8::new(0),
-            value: Slot::new(MaybeUninit::uninit()),
-            pop: One::new(),
-            close: One::new(),
-        }))))
+        let mut shared = Box::<Shared<T>>::new_uninit();
+        let at: *mut Shared<T> = shared.as_mut_ptr();
+        // SAFETY: the box's places are ours. The value's is not touched, as it may be large: a slot is nothing but its place, which may be
+        // uninitialised. Under loom it is more than that.
+        let shared = unsafe {
+            (&raw mut (*at).state).write(AtomicU8::new(0));
+            #[cfg(loom)]
+            (&raw mut (*at).value).write(Slot::new(MaybeUninit::uninit()));
+            (&raw mut (*at).pop).write(One::new());
+            (&raw mut (*at).close).write(One::new());
+            shared.assume_init()
+        };
+        Self(NonNull::from(Box::leak(shared)))
     }
 
     fn shared(&self) -> &Shared<T> {
@@ -187,14 +195,18 @@ impl<T> Link<T> {
         if !alone {
             (seen, sleeper) = self.shut();
         }
-        // SAFETY: it was seen, is taken once, and from here on nobody takes it (O1).
-        let value = (seen.value() && !taken).then(|| unsafe { self.take() });
+        // First what the sender waits for. The first panic of the two comes out when the memory is left.
+        let mut drops = Drops::default();
+        drops.one(|| wake(sleeper));
+        if seen.value() && !taken {
+            // SAFETY: it was seen, is dropped once, and from here on nobody takes it (O1).
+            drops.one(|| self.shared().value.with_mut(|slot| unsafe { (*slot).assume_init_drop() }));
+        }
         if alone {
             self.free();
         } else {
             self.leave(RECEIVER_LEFT, SENDER_LEFT);
         }
-        both(|| wake(sleeper), || drop(value));
     }
 
     /// The caller's last access, unless the `other` has left: then it frees the memory.

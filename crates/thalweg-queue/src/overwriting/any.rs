@@ -29,13 +29,13 @@
 //! - **A1** No code of an item runs under the lock: items are moved, and dropped after it is given back.
 //! - **A2** The ring never holds more than `capacity` items, for which it has room from the start.
 
+use crate::deque::Deque;
 use crate::handles::Handles;
 use crate::wait::{Side, Wait, both};
-use crate::{BuildError, Park, PushError, TryPopError, TryPushError, memory};
-use alloc::collections::VecDeque;
+use crate::{BuildError, Park, PushError, TryPopError, TryPushError};
 use core::fmt;
+use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::Relaxed;
-use thalweg_sync::atomic::{AtomicBool, AtomicUsize};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A producer; ends sleep when they wait.
@@ -57,15 +57,8 @@ pub fn channel<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
 /// As [`channel`], with ends that [wait](crate::wait) by `wait`.
 pub fn with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
-    let ring = Ring { items: memory::room(capacity)?.into(), overwritten: 0 };
-    let shared = Shared {
-        ring: Mutex::new(ring),
-        len: AtomicUsize::new(0),
-        capacity,
-        dropping: AtomicBool::new(false),
-        handles: Handles::new(),
-        wait,
-    };
+    let ring = Ring { items: Deque::new(capacity)?, overwritten: 0 };
+    let shared = Shared { ring: Mutex::new(ring), len: AtomicUsize::new(0), capacity, handles: Handles::new(), wait };
     let shared = Arc::new(shared);
     Ok((Producer { shared: shared.clone() }, Consumer { shared }))
 }
@@ -75,14 +68,12 @@ struct Shared<T, W> {
     /// How many items there were lately: written with the lock, and read without by who waits.
     len: AtomicUsize,
     capacity: usize,
-    /// A destructor of the last consumer's runs, or has panicked: what is left is leaked then.
-    dropping: AtomicBool,
     handles: Handles,
     wait: W,
 }
 
 struct Ring<T> {
-    items: VecDeque<T>,
+    items: Deque<T>,
     overwritten: u64,
 }
 
@@ -99,18 +90,9 @@ impl<T, W> Shared<T, W> {
 
     fn pop(&self) -> Result<T, TryPopError> {
         let mut ring = self.lock();
-        let item = ring.items.pop_front().ok_or(TryPopError::Empty);
+        let item = ring.items.pop().ok_or(TryPopError::Empty);
         self.note(&ring);
         item
-    }
-}
-
-impl<T, W> Drop for Shared<T, W> {
-    fn drop(&mut self) {
-        // Relaxed: everybody else is gone.
-        if self.dropping.load(Relaxed) {
-            core::mem::forget(core::mem::take(&mut self.lock().items));
-        }
     }
 }
 
@@ -127,9 +109,9 @@ impl<T, W: Wait> Producer<T, W> {
         if shared.handles.consumers_gone() {
             return Err(PushError(value));
         }
-        let old = if ring.items.len() == shared.capacity { ring.items.pop_front() } else { None };
+        let old = if ring.items.len() == shared.capacity { ring.items.pop() } else { None };
         ring.overwritten += u64::from(old.is_some());
-        ring.items.push_back(value);
+        ring.items.push(value);
         shared.note(&ring);
         drop(ring);
         shared.wait.ring(Side::Items, 1, || true);
@@ -259,15 +241,14 @@ impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         let shared = &self.shared;
         if shared.handles.leave_consumer() {
-            let drain = || {
-                while let Ok(item) = shared.pop() {
-                    // Relaxed, both: read by who drops the queue, after everybody else.
-                    shared.dropping.store(true, Relaxed);
-                    drop(item);
-                    shared.dropping.store(false, Relaxed);
-                }
+            // Nothing is pushed any more: a push looks with the lock whether a consumer is there.
+            let take = || {
+                let mut ring = shared.lock();
+                let left = ring.items.take();
+                shared.note(&ring);
+                left
             };
-            both(|| shared.wait.ring_all(), drain);
+            both(|| shared.wait.ring_all(), || drop(take()));
         }
     }
 }

@@ -32,10 +32,9 @@
 //!   dropped after it is given back.
 //! - **K2** The ring never holds more than `capacity` items, for which it has room from the start.
 
-use crate::drops::Drops;
+use crate::deque::Deque;
 use crate::wait::{Ordinary, Side, Wait};
-use crate::{BuildError, TryPopError, TryPushError, memory};
-use alloc::collections::VecDeque;
+use crate::{BuildError, TryPopError, TryPushError};
 use core::fmt;
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::Relaxed;
@@ -64,7 +63,7 @@ pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 /// ```
 pub fn with_wait<T: Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
     BuildError::check("capacity", capacity, 1, isize::MAX as usize / size_of::<T>().max(1))?;
-    let ring = Ring { items: memory::room(capacity)?.into(), popped: 0, producers: 1, consumers: 1, closed: false };
+    let ring = Ring { items: Deque::new(capacity)?, popped: 0, producers: 1, consumers: 1, closed: false };
     let shared = Arc::new(Shared { ring: Mutex::new(ring), lately: AtomicUsize::new(0), capacity, wait });
     Ok((Producer { shared: shared.clone() }, Consumer { shared }))
 }
@@ -81,7 +80,7 @@ struct Shared<T, W> {
 
 #[derive(Debug)]
 struct Ring<T> {
-    items: VecDeque<T>,
+    items: Deque<T>,
     /// How many were popped so far: the position of the item in front.
     popped: u64,
     producers: usize,
@@ -133,7 +132,7 @@ impl<T, W: Wait> Producer<T, W> {
         } else if ring.items.len() == self.shared.capacity {
             Err(TryPushError::Full(value))
         } else {
-            ring.items.push_back(value);
+            ring.items.push(value);
             self.shared.note(&ring);
             drop(ring);
             self.shared.wait.ring(Side::Items, 1, || true);
@@ -209,7 +208,7 @@ impl<T, W: Wait> Consumer<T, W> {
     /// Pops the oldest item and its position in the queue's order: the n-th item to be pushed has position n, from 0.
     pub fn try_pop_numbered(&self) -> Result<(u64, T), TryPopError> {
         let mut ring = self.shared.lock();
-        match ring.items.pop_front() {
+        match ring.items.pop() {
             Some(value) => {
                 let position = ring.popped;
                 ring.popped = position.wrapping_add(1);
@@ -262,20 +261,14 @@ impl<T, W: Wait> Clone for Consumer<T, W> {
 
 impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
-        let last = {
-            let mut ring = self.shared.lock();
-            ring.consumers -= 1;
-            self.shared.note(&ring);
-            ring.consumers == 0
-        };
+        let mut ring = self.shared.lock();
+        ring.consumers -= 1;
+        // Dropped after the lock (K1). Nothing is pushed any more.
+        let left = (ring.consumers == 0).then(|| ring.items.take());
+        self.shared.note(&ring);
+        drop(ring);
         self.shared.wait.ring_all();
-        if last {
-            // One by one, and after the lock (K1).
-            let mut drops = Drops::default();
-            while let Ok(item) = self.try_pop() {
-                drops.value(item);
-            }
-        }
+        drop(left);
     }
 }
 

@@ -4,6 +4,7 @@ use crate::drops::Drops;
 use crate::edges::edge;
 use crate::leave::Leaving;
 use crate::lines::Lines;
+use crate::wait::both;
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -273,8 +274,10 @@ impl<T> Blocks<T> {
     fn drop_items(&self) {
         let mut drops = Drops::default();
         for block in 0..self.count() {
-            while let Ok(item) = self.steal(block) {
-                drops.value(item);
+            while let Ok(taken) = self.take(block, 1, |_| {}) {
+                // SAFETY: taken a moment ago.
+                let item = || self.entries[taken.start].with_mut(|item| unsafe { (*item).assume_init_drop() });
+                both(|| drops.one(item), || self.finish(block, 1));
             }
         }
     }

@@ -36,13 +36,25 @@ struct Entry<T> {
 
 impl<T> Block<T> {
     pub(super) fn new(number: u64, entries: usize) -> Box<Self> {
-        let entry = |_| Entry { full: AtomicBool::new(false), value: Slot::new(MaybeUninit::uninit()) };
-        Box::new(Self {
-            number,
-            next: AtomicPtr::new(ptr::null_mut()),
-            left: AtomicU64::new(NEVER),
-            entries: (0..entries).map(entry).collect(),
-        })
+        let (next, left) = (AtomicPtr::new(ptr::null_mut()), AtomicU64::new(NEVER));
+        Box::new(Self { number, next, left, entries: Self::empty(entries) })
+    }
+
+    /// `count` entries, of which no item's size is moved about: a slot is nothing but its place. Under loom it is more than that.
+    fn empty(count: usize) -> Box<[Entry<T>]> {
+        let mut entries = Box::new_uninit_slice(count);
+        for entry in &mut entries {
+            #[cfg(loom)]
+            entry.write(Entry { full: AtomicBool::new(false), value: Slot::new(MaybeUninit::uninit()) });
+            #[cfg(not(loom))]
+            // SAFETY: the place is ours.
+            unsafe {
+                let entry: *mut Entry<T> = entry.as_mut_ptr();
+                (&raw mut (*entry).full).write(AtomicBool::new(false));
+            }
+        }
+        // SAFETY: all of it is written but for the values, which may be uninitialised.
+        unsafe { entries.assume_init() }
     }
 
     /// The block as a new one. All its entries were popped, or never written.
@@ -117,5 +129,15 @@ impl<T> Block<T> {
     pub(super) unsafe fn take(&self, entry: usize) -> T {
         // SAFETY: the caller's.
         self.entries[entry].value.with(|slot| unsafe { (*slot).assume_init_read() })
+    }
+
+    /// Drops the item of an entry where it lies.
+    ///
+    /// # Safety
+    ///
+    /// As for [`take`](Self::take), instead of it.
+    pub(super) unsafe fn discard(&self, entry: usize) {
+        // SAFETY: the caller's.
+        self.entries[entry].value.with_mut(|slot| unsafe { (*slot).assume_init_drop() });
     }
 }

@@ -178,19 +178,9 @@ pub mod mpsc {
 
     impl<T, W: Wait> Drop for Consumer<T, W> {
         fn drop(&mut self) {
-            struct Back<'a, T, W>(&'a List<T, W>, &'a mut Head<T>);
-            impl<T, W> Drop for Back<'_, T, W> {
-                fn drop(&mut self) {
-                    *self.0.head() = *self.1;
-                }
-            }
             let Self { list, head } = self;
             list.handles.leave_consumer();
-            let drain = || {
-                let back = Back(list, head);
-                list.drain(|| list.pop(back.1));
-            };
-            both(|| list.wait.ring_all(), drain);
+            both(|| list.wait.ring_all(), || list.drain(*head));
         }
     }
 
@@ -295,7 +285,13 @@ pub mod mpmc {
         fn drop(&mut self) {
             let list = &self.list;
             if list.handles.leave_consumer() {
-                both(|| list.wait.ring_all(), || list.drain(|| list.pop(&mut list.head())));
+                both(
+                    || list.wait.ring_all(),
+                    || {
+                        let head = *list.head();
+                        list.drain(head);
+                    },
+                );
             }
         }
     }

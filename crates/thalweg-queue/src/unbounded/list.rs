@@ -5,6 +5,7 @@ use crate::TryPopError;
 use crate::drops::Drops;
 use crate::edges::edge;
 use crate::handles::Handles;
+use crate::wait::both;
 use alloc::boxed::Box;
 use core::ptr;
 use thalweg_sync::CachePadded;
@@ -20,7 +21,6 @@ pub(super) struct List<T, W> {
     head: Mutex<Head<T>>,
     /// A block to be used again, or null.
     spare: AtomicPtr<Block<T>>,
-    /// An item's destructor runs here, or has panicked: what is left is leaked then, as its destructors may panic, too.
     pub(super) handles: Handles,
     pub(super) wait: W,
     /// The entries of a block, as a power of two.
@@ -169,13 +169,19 @@ impl<T, W> List<T, W> {
 
     /// Pops the item in front, of whoever has the head.
     pub(super) fn pop(&self, head: &mut Head<T>) -> Result<T, TryPopError> {
+        // SAFETY: passed on to `pop_by`.
+        self.pop_by(head, |block, entry| unsafe { block.take(entry) })
+    }
+
+    /// Has `take` take the item in front, or drop it.
+    fn pop_by<R>(&self, head: &mut Head<T>, take: impl FnOnce(&Block<T>, usize) -> R) -> Result<R, TryPopError> {
         let Some(block) = self.front(head) else {
             // Relaxed: a push that was complete before this pop began is seen by its entry.
             let drawn = self.tail.drawn.load(Relaxed);
             return Err(if drawn == head.position { TryPopError::Empty } else { TryPopError::Busy });
         };
-        // SAFETY: linked, and not given back before its last position is popped.
-        let item = unsafe { (*block).take(self.entry(head.position)) };
+        // SAFETY: linked, and not given back before its last position is popped. The entry is filled, and ours once.
+        let item = take(unsafe { &*block }, self.entry(head.position));
         head.position += 1;
         // Relaxed: a number for `len`.
         self.popped.store(head.position, Relaxed);
@@ -213,22 +219,34 @@ impl<T, W> List<T, W> {
         }
     }
 
-    /// Drops what is there.
-    pub(super) fn drain(&self, mut pop: impl FnMut() -> Result<T, TryPopError>) {
+    /// Drops what is there, where it lies. Only when every consumer is gone; `head` is where the last one was.
+    pub(super) fn drain(&self, mut head: Head<T>) {
         let mut drops = Drops::default();
-        while let Ok(item) = pop() {
-            drops.value(item);
-        }
+        // SAFETY: passed on to `pop_by`.
+        let mut discard = |block: &Block<T>, entry| drops.one(|| unsafe { block.discard(entry) });
+        while self.pop_by(&mut head, &mut discard).is_ok() {}
+        *self.head() = head;
     }
 }
 
 impl<T, W> Drop for List<T, W> {
     fn drop(&mut self) {
-        let mut head = *self.head();
-        self.drain(|| self.pop(&mut head));
-        let mut block = head.oldest;
+        let head = *self.head();
+        // SAFETY: every handle is gone, so the blocks from the oldest on are ours, each once; also if a destructor panics.
+        both(|| self.drain(head), || unsafe { self.free() });
+    }
+}
+
+impl<T, W> List<T, W> {
+    /// Frees all blocks, without what is in them.
+    ///
+    /// # Safety
+    ///
+    /// Nobody uses the list any more.
+    unsafe fn free(&self) {
+        let mut block = self.head().oldest;
         while !block.is_null() {
-            // SAFETY: every handle is gone, so the blocks from the oldest on are ours, each once.
+            // SAFETY: the caller's.
             let next = unsafe { Box::from_raw(block) }.next();
             block = next;
         }

@@ -144,6 +144,7 @@ pub use polled::{Polled, Timed, Within};
 #[cfg(feature = "stream")]
 pub use stream::{ItemSink, ItemStream};
 
+use crate::drops::Drops;
 use thalweg_sync::spin;
 
 /// How ends wait that nobody has chosen a strategy for: they sleep. Without the feature `std` nothing can, and they are as [`Yield`].
@@ -207,17 +208,21 @@ pub trait Wait: sealed::Sealed + Default + core::fmt::Debug + Send + Sync {
 /// Does `first`, then `second`, also if `first` panics: it may ring, and so run a waker.
 #[inline(always)]
 pub(crate) fn both(first: impl FnOnce(), second: impl FnOnce()) {
+    /// The second one, if the first unwinds.
     struct Then<F: FnOnce()>(Option<F>);
     impl<F: FnOnce()> Drop for Then<F> {
         #[inline(always)]
         fn drop(&mut self) {
             if let Some(second) = self.0.take() {
-                second();
+                Drops::default().one(second);
             }
         }
     }
-    let _second = Then(Some(second));
+    let mut then = Then(Some(second));
     first();
+    if let Some(second) = then.0.take() {
+        second();
+    }
 }
 
 /// `attempt`, made until it gives something, waiting with the others on `side` while it is not `ready`. None at the deadline.

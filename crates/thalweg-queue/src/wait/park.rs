@@ -4,6 +4,7 @@
 
 use super::line::{Line, Place};
 use super::{Deadline, Side, Wait, both};
+use crate::drops::Drops;
 use crate::edges::fenced;
 use core::task::Waker;
 use thalweg_sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -267,7 +268,11 @@ impl List {
         }
         impl Drop for Rest<'_> {
             fn drop(&mut self) {
-                self.wake();
+                // Nothing, unless a waker has panicked: then each of the others may, too.
+                let mut wakers = Drops::default();
+                while self.count > 0 {
+                    wakers.one(|| self.wake());
+                }
             }
         }
         let mut waiters = self.lock();

@@ -5,6 +5,7 @@ mod any;
 mod broadcast;
 mod fixed;
 mod oneshot;
+mod panics;
 mod rendezvous;
 mod select;
 #[path = "../queues/support.rs"]

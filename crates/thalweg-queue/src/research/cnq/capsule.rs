@@ -6,6 +6,7 @@ use crate::drops::Drops;
 use crate::edges::{edge, fenced};
 use crate::leave::Leaving;
 use crate::lines::Lines;
+use crate::wait::both;
 use crate::{BuildError, prefetch};
 use core::ops::Range;
 use core::ptr::NonNull;
@@ -311,6 +312,19 @@ impl<T> Capsule<T> {
         value
     }
 
+    /// As [`read`](Self::read), but drops the item where it lies, by `drops`.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    pub(super) unsafe fn discard(&self, number: Number, index: u32, drops: &mut Drops) {
+        // SAFETY: as there.
+        let item = || self.entries[index as usize].with_mut(|entry| unsafe { (*entry).assume_init_drop() });
+        // (cnq.13) Release, as there.
+        let taken = || self.consumer.taken.store(Count::new(number, index + 1).0, edge("cnq.13", Release));
+        both(|| drops.one(item), taken);
+    }
+
     /// How many entries were taken under this number, lately. `None`: the capsule has another number by now.
     #[inline]
     pub(super) fn taken(&self, number: Number) -> Option<u32> {
@@ -347,7 +361,7 @@ impl<T> Capsule<T> {
         for _ in 0..self.waiting(number) {
             let index = self.taken(number).unwrap_or(0);
             // SAFETY: every handle is gone, so the right to read is ours; the entry counts and is not taken.
-            drops.value(unsafe { self.read(number, index) });
+            unsafe { self.discard(number, index, drops) };
         }
     }
 

@@ -1,7 +1,7 @@
 //! The two handles. Each keeps a capsule of its own between calls.
 
 use super::DefaultTube;
-use super::capsule::Publish;
+use super::capsule::{Capsule, Publish};
 use super::shared::{Held, Open, Shared};
 use super::word::Number;
 use crate::drops::Drops;
@@ -267,11 +267,18 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Consumer<T, W, Q> {
     /// Takes an entry that was seen.
     #[inline(always)]
     fn take(&mut self) -> Option<T> {
+        // SAFETY: passed on to `take_by`.
+        self.take_by(&mut |capsule, number, index| unsafe { capsule.read(number, index) })
+    }
+
+    /// Has `read` read or drop an entry that was seen, which is its to take.
+    #[inline(always)]
+    fn take_by<R>(&mut self, read: &mut impl FnMut(&Capsule<T>, Number, u32) -> R) -> Option<R> {
         let held = self.held.as_mut().filter(|held| held.taken < held.seen)?;
         // SAFETY: `shared` keeps the queue alive.
         let capsule = unsafe { held.place.capsule() };
-        // SAFETY: we are the capsule's consumer (C1) and have taken `taken` entries. We saw more, in the window (C6).
-        let value = unsafe { capsule.read(held.number, held.taken) };
+        // We are the capsule's consumer (C1) and have taken `taken` entries. We saw more, in the window (C6).
+        let value = read(capsule, held.number, held.taken);
         held.taken += 1;
         if held.taken == held.seen {
             if held.last {
@@ -331,6 +338,12 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Consumer<T, W, Q> {
 
     /// Finds the next entry: in our capsule, in a fragment, in the tube.
     fn search(&mut self) -> Result<T, TryPopError> {
+        // SAFETY: passed on to `take_by`.
+        self.search_by(&mut |capsule, number, index| unsafe { capsule.read(number, index) })
+    }
+
+    /// As [`search`](Self::search), taking what is found as [`take_by`](Self::take_by) does.
+    fn search_by<R>(&mut self, read: &mut impl FnMut(&Capsule<T>, Number, u32) -> R) -> Result<R, TryPopError> {
         loop {
             let mut blocked = false;
             if let Some(held) = &mut self.held {
@@ -351,7 +364,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Consumer<T, W, Q> {
                     }
                 } else if self.shared.numbers.has_come(held.number, &mut self.oldest) {
                     (held.seen, held.last) = (sight.filled, sight.last);
-                    if let Some(value) = self.take() {
+                    if let Some(value) = self.take_by(read) {
                         self.refused = false;
                         return Ok(value);
                     }
@@ -486,11 +499,11 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Drop for Consumer<T, W, Q> {
         both(flush, leave);
         if last {
             let mut drops = Drops::default();
-            while let Ok(value) = self.search() {
-                drops.value(value);
-                while let Some(value) = self.take() {
-                    drops.value(value);
-                }
+            // SAFETY: passed on to `take_by`.
+            let mut discard =
+                |capsule: &Capsule<T>, number, index| unsafe { capsule.discard(number, index, &mut drops) };
+            while self.search_by(&mut discard).is_ok() {
+                while self.take_by(&mut discard).is_some() {}
             }
             self.flush();
         }

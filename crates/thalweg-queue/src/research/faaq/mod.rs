@@ -69,7 +69,7 @@ use crate::edges::{edge, in_order};
 use crate::marks::Mark;
 use crate::mpmc::{in_blocks, of_room};
 use crate::research::tube::{self, AllocateError, Consumer, Producer, ReserveError, Tube};
-use crate::wait::{Ordinary, Wait};
+use crate::wait::{Ordinary, Wait, both};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use block::{Allocate, Block, Reserve};
@@ -266,6 +266,18 @@ impl<T, const ADD: bool> Blocks<T, ADD> {
         block.consume();
         item
     }
+
+    /// As [`Tube::discard`].
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    unsafe fn drop_item(&self, entry: Reserved) {
+        let block = &self.blocks[entry.block];
+        // SAFETY: as in `give_back`.
+        let item = || block.entries[entry.offset].with_mut(|slot| unsafe { (*slot).assume_init_drop() });
+        both(item, || block.consume());
+    }
 }
 
 // SAFETY: Q2 gives each entry to one thread at a time; (faaq.3) with (faaq.7), and (faaq.9) with (faaq.4) and (faaq.5) with
@@ -310,6 +322,11 @@ unsafe impl<T: Send, const ADD: bool> Tube for Blocks<T, ADD> {
     unsafe fn consume(&self, entry: Reserved) -> T {
         // SAFETY: the caller's promise.
         unsafe { self.give_back(entry) }
+    }
+
+    unsafe fn discard(&self, entry: Reserved) {
+        // SAFETY: the caller's promise.
+        unsafe { self.drop_item(entry) }
     }
 
     fn can_allocate(&self) -> Result<(), AllocateError> {
@@ -357,7 +374,7 @@ impl<T, const ADD: bool> Drop for Blocks<T, ADD> {
         let mut drops = Drops::default();
         while let Ok(entry) = self.take() {
             // SAFETY: taken from this tube a moment ago.
-            drops.value(unsafe { self.give_back(entry) });
+            drops.one(|| unsafe { self.drop_item(entry) });
         }
     }
 }

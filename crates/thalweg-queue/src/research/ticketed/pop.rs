@@ -359,7 +359,10 @@ impl<T, W: Wait> Drop for Take<'_, T, W> {
         let (ring, span) = (self.ring, self.span);
         let items = || {
             let mut drops = Drops::default();
-            self.by_ref().for_each(|item| drops.value(item));
+            if core::mem::needs_drop::<T>() {
+                // SAFETY: the positions are in our span, which has not ended, and were not read.
+                (self.next..span.to).for_each(|at| drops.one(|| unsafe { ring.discard(at) }));
+            }
         };
         both(items, || ring.consume(span));
     }

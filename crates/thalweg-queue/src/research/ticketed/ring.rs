@@ -275,6 +275,18 @@ impl<T, W: Wait> Ring<T, W> {
         self.entry(at).with(|entry| unsafe { (*entry).assume_init_read() })
     }
 
+    /// Drops the item at `at` where it lies, unless it is a hole.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Self::read), instead of it, but that it may be a hole.
+    pub(super) unsafe fn discard(&self, at: u64) {
+        if !self.is_hole(at) {
+            // SAFETY: as in `read`.
+            self.entry(at).with_mut(|entry| unsafe { (*entry).assume_init_drop() });
+        }
+    }
+
     /// The item at `at` by reference.
     ///
     /// # Safety
@@ -334,7 +346,7 @@ impl<T, W: Wait> Ring<T, W> {
             // Only the last consumer is here, or the queue's owner, so nobody else reserves.
             self.reserved.store(from + 1, Relaxed);
             // SAFETY: reserved a moment ago.
-            let item = || drops.one(|| drop((!self.is_hole(from)).then(|| unsafe { self.read(from) })));
+            let item = || drops.one(|| unsafe { self.discard(from) });
             both(item, || self.consume(Span { from, to: from + 1 }));
         }
     }

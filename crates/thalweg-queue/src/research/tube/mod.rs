@@ -104,6 +104,17 @@ pub unsafe trait Tube: Send + Sync + fmt::Debug {
     /// The entry is this tube's.
     unsafe fn consume(&self, entry: Self::Reserved) -> Self::Item;
 
+    /// As [`consume`](Self::consume), and drops the item: where it lies, if the tube can. The entry is handed back also if the item's
+    /// destructor panics.
+    ///
+    /// # Safety
+    ///
+    /// The entry is this tube's.
+    unsafe fn discard(&self, entry: Self::Reserved) {
+        // SAFETY: the caller's promise.
+        drop(unsafe { self.consume(entry) });
+    }
+
     /// What `allocate` would find. Writes nothing, so it can be waited for.
     fn can_allocate(&self) -> Result<(), AllocateError>;
 

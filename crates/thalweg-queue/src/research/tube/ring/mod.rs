@@ -55,6 +55,7 @@ mod side;
 
 use super::{AllocateError, ReserveError, Tube};
 use crate::drops::Drops;
+use crate::wait::both;
 use crate::{BuildError, limits, memory};
 use alloc::boxed::Box;
 use core::fmt;
@@ -167,6 +168,12 @@ unsafe impl<T: Send, S: Side> Tube for Ring<T, S> {
         let item = self.slot(entry.0).with(|slot| unsafe { (*slot).assume_init_read() });
         self.consumers.hand_on(entry.0);
         item
+    }
+
+    unsafe fn discard(&self, entry: Entry) {
+        // SAFETY: as in `consume`.
+        let item = || self.slot(entry.0).with_mut(|slot| unsafe { (*slot).assume_init_drop() });
+        both(item, || self.consumers.hand_on(entry.0));
     }
 
     fn can_allocate(&self) -> Result<(), AllocateError> {

@@ -81,6 +81,7 @@ mod indices;
 
 use super::{AllocateError, ReserveError, Tube};
 use crate::drops::Drops;
+use crate::wait::both;
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
 use core::fmt;
@@ -166,6 +167,16 @@ impl<T> Scqd<T> {
         // SAFETY: the caller's promise: it is written, and nobody else's.
         self.items[index].with(|slot| unsafe { (*slot).assume_init_read() })
     }
+
+    /// Drops the item at `index` where it lies.
+    ///
+    /// # Safety
+    ///
+    /// As for [`read`](Self::read), instead of it.
+    unsafe fn drop_item(&self, index: usize) {
+        // SAFETY: the caller's promise.
+        self.items[index].with_mut(|slot| unsafe { (*slot).assume_init_drop() });
+    }
 }
 
 // SAFETY: S1 gives each index to one thread at a time; (scqd.1) and (scqd.2) order one holder after the other.
@@ -198,6 +209,11 @@ unsafe impl<T: Send> Tube for Scqd<T> {
         item
     }
 
+    unsafe fn discard(&self, entry: Entry) {
+        // SAFETY: as in `consume`.
+        both(|| unsafe { self.drop_item(entry.0) }, || self.free.enqueue(entry.0));
+    }
+
     fn can_allocate(&self) -> Result<(), AllocateError> {
         if self.free.is_waiting() { Ok(()) } else { Err(AllocateError::Full) }
     }
@@ -221,7 +237,7 @@ impl<T> Drop for Scqd<T> {
         let mut drops = Drops::default();
         while let Some(index) = self.filled.dequeue() {
             // SAFETY: as in `consume`.
-            drops.value(unsafe { self.read(index) });
+            drops.one(|| unsafe { self.drop_item(index) });
         }
     }
 }
