@@ -13,10 +13,11 @@ use thalweg_sync::atomic::{AtomicU8, Ordering};
 pub(crate) struct Mark(u8);
 
 impl Mark {
-    /// The mark of a round that is odd, or of one that is not.
+    /// The mark of a round that is odd, or of one that is not. Zero is that of an odd one, as the round before the first is: marks of
+    /// zero need not be written when a queue is built.
     #[inline(always)]
     pub(crate) fn of(odd: bool) -> Self {
-        Self(u8::from(odd))
+        Self(u8::from(!odd))
     }
 
     /// The mark of the same round for an entry without an item.
@@ -46,8 +47,16 @@ struct Line([AtomicU8; PER_LINE]);
 pub(crate) struct Marks(Region<Line>);
 
 impl Marks {
+    #[cfg(not(loom))]
+    const UNTOUCHED: Mark = Mark(0);
+
     /// Marks for `entries` entries, each `mark`.
     pub(crate) fn new(source: &mut impl Source, entries: usize, mark: Mark) -> Result<Self, BuildError> {
+        #[cfg(not(loom))]
+        if mark == Self::UNTOUCHED {
+            // SAFETY: an atomic is its number.
+            return unsafe { Region::zeroes(source, entries.div_ceil(PER_LINE)) }.map(Self);
+        }
         let line = || Line(core::array::from_fn(|_| AtomicU8::new(mark.0)));
         Region::new(source, entries.div_ceil(PER_LINE), |_, _| Ok(line())).map(Self)
     }

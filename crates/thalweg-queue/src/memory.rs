@@ -13,12 +13,22 @@ use core::mem::MaybeUninit;
 use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 #[cfg(feature = "alloc")]
+use thalweg_sync::atomic::AtomicU64;
+#[cfg(feature = "alloc")]
 use thalweg_sync::cell::Slot;
 
 /// Where the memory of a queue comes from.
 pub(crate) trait Source {
     /// Memory for `count` items, which begins with a line and is not touched.
     fn room<T>(&mut self, count: usize) -> Result<Room<T>, BuildError>;
+
+    /// The same of zeroes. Where there is much of it, it is not touched either, if the source can.
+    fn zeroes<T>(&mut self, count: usize) -> Result<Room<T>, BuildError> {
+        let room = self.room(count)?;
+        // SAFETY: it is ours, and has room for so many.
+        unsafe { room.first.write_bytes(0, count) };
+        Ok(room)
+    }
 
     /// The place that what is built of it lies in, if that is not the heap.
     fn home(&self) -> Option<&'static Home> {
@@ -33,16 +43,35 @@ pub(crate) struct Heap;
 #[cfg(feature = "alloc")]
 impl Source for Heap {
     fn room<T>(&mut self, count: usize) -> Result<Room<T>, BuildError> {
+        let first = allocate(lines::<T>(count)?, alloc::alloc::alloc)?;
+        Ok(Room { first: first.cast(), count, origin: Origin::Heap })
+    }
+
+    fn zeroes<T>(&mut self, count: usize) -> Result<Room<T>, BuildError> {
         let layout = lines::<T>(count)?;
-        let first = match layout.size() {
-            0 => NonNull::dangling(),
-            // SAFETY: the layout has a size.
-            bytes => match NonNull::new(unsafe { alloc::alloc::alloc(layout) }) {
-                Some(first) => first.cast(),
-                None => return Err(BuildError::OutOfMemory { bytes }),
-            },
-        };
-        Ok(Room { first, count, heap: true })
+        let Some(whole) = with_space(layout) else { return Err(BuildError::OutOfMemory { bytes: layout.size() }) };
+        let start = allocate(whole, alloc::alloc::alloc_zeroed)?;
+        let before = start.addr().get().wrapping_neg() & (layout.align() - 1);
+        // SAFETY: there is space for that.
+        let first = unsafe { start.add(before) };
+        Ok(Room { first: first.cast(), count, origin: Origin::Zeroes { before } })
+    }
+}
+
+/// A layout with little alignment in which `layout` has a place: where more is asked for, allocators write their zeroes.
+#[cfg(feature = "alloc")]
+fn with_space(layout: Layout) -> Option<Layout> {
+    const LITTLE: usize = 8;
+    Layout::from_size_align(layout.size().checked_add(layout.align() - LITTLE)?, LITTLE).ok()
+}
+
+/// Memory of this layout, if that has a size, by `alloc`, which is one of the allocator's ways.
+#[cfg(feature = "alloc")]
+fn allocate(layout: Layout, alloc: unsafe fn(Layout) -> *mut u8) -> Result<NonNull<u8>, BuildError> {
+    match layout.size() {
+        0 => Ok(NonNull::dangling()),
+        // SAFETY: the layout has a size.
+        bytes => NonNull::new(unsafe { alloc(layout) }).ok_or(BuildError::OutOfMemory { bytes }),
     }
 }
 
@@ -56,7 +85,20 @@ pub(crate) fn lines<T>(count: usize) -> Result<Layout, BuildError> {
 pub(crate) struct Room<T> {
     first: NonNull<T>,
     count: usize,
-    heap: bool,
+    origin: Origin,
+}
+
+/// Where memory goes back to.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// Nowhere.
+    Lent,
+    /// The heap.
+    #[cfg(feature = "alloc")]
+    Heap,
+    /// The heap, which gave it with so many bytes before it.
+    #[cfg(feature = "alloc")]
+    Zeroes { before: usize },
 }
 
 impl<T> Room<T> {
@@ -66,7 +108,7 @@ impl<T> Room<T> {
     ///
     /// It is so, from `first` on for `count` items, and aligned for them.
     pub(crate) unsafe fn lent(first: NonNull<T>, count: usize) -> Self {
-        Self { first, count, heap: false }
+        Self { first, count, origin: Origin::Lent }
     }
 
     /// All of it, whatever is in it.
@@ -80,11 +122,19 @@ impl<T> Drop for Room<T> {
     /// Gives the memory back.
     fn drop(&mut self) {
         #[cfg(feature = "alloc")]
-        if self.heap {
-            let layout = lines::<T>(self.count).expect("it was allocated with this layout");
+        {
+            let layout = || lines::<T>(self.count).expect("it was allocated with this layout");
+            let (start, layout) = match self.origin {
+                Origin::Lent => return,
+                Origin::Heap => (self.first.cast::<u8>(), layout()),
+                // SAFETY: so many bytes are before it.
+                Origin::Zeroes { before } => unsafe {
+                    (self.first.cast().sub(before), with_space(layout()).expect("it was allocated with this layout"))
+                },
+            };
             if layout.size() > 0 {
                 // SAFETY: from an allocation with this layout, and ours.
-                unsafe { alloc::alloc::dealloc(self.first.as_ptr().cast(), layout) };
+                unsafe { alloc::alloc::dealloc(start.as_ptr(), layout) };
             }
         }
     }
@@ -117,6 +167,18 @@ impl<T> Region<T> {
             region.count += 1;
         }
         Ok(region)
+    }
+}
+
+impl<T> Region<T> {
+    /// `count` items of zeroes, whose memory is not touched where it is the heap's.
+    ///
+    /// # Safety
+    ///
+    /// Zeroes are such an item.
+    #[cfg(not(loom))]
+    pub(crate) unsafe fn zeroes<S: Source>(source: &mut S, count: usize) -> Result<Self, BuildError> {
+        Ok(Self { room: source.zeroes(count)?, count })
     }
 }
 
@@ -185,6 +247,29 @@ pub(crate) fn places<T>(count: usize) -> Result<Box<[MaybeUninit<T>]>, BuildErro
     // SAFETY: there is room for so many, and a place need not be initialised.
     unsafe { places.set_len(count) };
     Ok(places.into_boxed_slice())
+}
+
+/// As [`places`], of zeroes.
+#[cfg(all(feature = "alloc", not(loom)))]
+pub(crate) fn zeroes<T>(count: usize) -> Result<Box<[MaybeUninit<T>]>, BuildError> {
+    let bytes = count.saturating_mul(size_of::<T>());
+    let layout = Layout::array::<T>(count).map_err(|_| BuildError::OutOfMemory { bytes })?;
+    if layout.size() == 0 {
+        return places(count);
+    }
+    let first = allocate(layout, alloc::alloc::alloc_zeroed)?.cast::<MaybeUninit<T>>();
+    // SAFETY: allocated with the layout that a box of so many places has.
+    Ok(unsafe { Box::from_raw(NonNull::slice_from_raw_parts(first, count).as_ptr()) })
+}
+
+/// `count` words of zero in one allocation, whose memory is not touched.
+#[cfg(feature = "alloc")]
+pub(crate) fn words(count: usize) -> Result<Box<[AtomicU64]>, BuildError> {
+    #[cfg(loom)]
+    return boxed((0..count).map(|_| AtomicU64::new(0)));
+    #[cfg(not(loom))]
+    // SAFETY: an atomic is its number.
+    zeroes(count).map(|words| unsafe { words.assume_init() })
 }
 
 /// `count` slots without items in one allocation. Their memory is not touched, and no item's size is moved about: a slot is nothing but its

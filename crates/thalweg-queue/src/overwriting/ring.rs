@@ -47,7 +47,7 @@ impl<T: Plain, W: Wait> Ring<T, W> {
     pub(crate) fn new(head: u64, blocks: usize, entries: usize, wait: W) -> Result<Self, BuildError> {
         Self::check(blocks, entries)?;
         let cursors = Cursors::new(head, Shape::new(blocks, entries, 1), wait)?;
-        let words = memory::boxed((0..cursors.shape.capacity() * Self::WORDS).map(|_| AtomicU64::new(0)))?;
+        let words = memory::words(cursors.shape.capacity() * Self::WORDS)?;
         Ok(Self { cursors, words, _items: PhantomData })
     }
 

@@ -54,7 +54,7 @@ impl Word {
 impl Order {
     /// At position 0. `positions` is a power of two: so many are in use at once.
     pub(super) fn new(positions: usize, turns: bool) -> Result<Self, BuildError> {
-        let words = memory::boxed((0..positions).map(|_| AtomicU64::new(0)))?;
+        let words = memory::words(positions)?;
         words[0].store(Word::turn(0).0, Relaxed);
         // Sixteen words are two lines: neighbours do not share one, nor a pair that is fetched together.
         Ok(Self { passed: CachePadded(AtomicU64::new(0)), words, spread: positions.ilog2().min(4), turns })

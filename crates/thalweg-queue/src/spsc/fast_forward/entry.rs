@@ -35,11 +35,15 @@ pub(super) mod private {
         /// An item as it lies in the slot: its word, or itself.
         type Raw;
 
-        /// Makes an empty slot of `place`. Of an item in it, nothing is touched.
+        /// Whether what is left in a slot has to be dropped.
+        const IS_DROPPED: bool;
+
+        /// Makes an empty slot of `place`, as zeroes are elsewhere. Of an item in it, nothing is touched.
         ///
         /// # Safety
         ///
         /// The place is the caller's, and can be written.
+        #[cfg(loom)]
         unsafe fn vacate(place: *mut Self);
 
         /// Whether it is filled. The consumer's "yes" stays true until it takes the item.
@@ -80,6 +84,9 @@ pub(super) mod private {
 impl<T: Word> private::Entry<T> for AsWord {
     type Raw = NonNull<()>;
 
+    const IS_DROPPED: bool = true;
+
+    #[cfg(loom)]
     unsafe fn vacate(place: *mut Self) {
         // SAFETY: the caller's promise.
         unsafe { place.write(Self(AtomicPtr::new(null_mut()))) };
@@ -138,11 +145,13 @@ impl<T: Word> private::Entry<T> for AsWord {
 impl<T> private::Entry<T> for InPlace<T> {
     type Raw = T;
 
+    const IS_DROPPED: bool = core::mem::needs_drop::<T>();
+
+    #[cfg(loom)]
     unsafe fn vacate(place: *mut Self) {
-        // SAFETY: the caller's promise. The item's slot is nothing but its place, which may be uninitialised; under loom it is more.
+        // SAFETY: the caller's promise.
         unsafe {
             (&raw mut (*place).filled).write(AtomicBool::new(false));
-            #[cfg(loom)]
             (&raw mut (*place).item).write(Slot::new(MaybeUninit::uninit()));
         }
     }

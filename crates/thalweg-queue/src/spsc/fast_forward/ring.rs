@@ -4,9 +4,9 @@ use super::Entry;
 use crate::drops::Drops;
 use crate::edges::in_order;
 use crate::ends::Ends;
+use crate::memory::{Heap, Region};
 use crate::share::Placed;
-use crate::{BuildError, memory, prefetch};
-use alloc::boxed::Box;
+use crate::{BuildError, prefetch};
 use core::marker::PhantomData;
 
 /// Slots per line: how many the consumer empties and the producer checks at a time.
@@ -28,7 +28,7 @@ struct Line<S>([S; LINE]);
 /// Slots shared by the two sides. Invariants F1 to F3 are in the module's documentation.
 #[derive(Debug)]
 pub(super) struct Ring<T, W, S: Entry<T>> {
-    lines: Box<[Line<S>]>,
+    lines: Region<Line<S>>,
     /// How many items fit for certain; the ring is up to two lines longer.
     pub(super) capacity: usize,
     pub(super) ends: Ends,
@@ -54,20 +54,21 @@ impl<T, W, S: Entry<T>> Ring<T, W, S> {
         // The consumer may hold back the emptying of a line; it comes on top. Two lines at least, so that a line of taken
         // slots does not end where it begins.
         let lines = (capacity + LINE).div_ceil(LINE).max(2);
-        let mut lines = memory::places::<Line<S>>(lines)?;
-        for line in &mut lines {
+        // Slots of zeroes are vacant, and not touched. In a model they are more than that.
+        #[cfg(not(loom))]
+        // SAFETY: a line is an array of slots.
+        let lines = unsafe { Region::zeroes(&mut Heap, lines) }?;
+        #[cfg(loom)]
+        let lines = Region::new(&mut Heap, lines, |_, _| {
+            let mut line = core::mem::MaybeUninit::<Line<S>>::uninit();
             let first = line.as_mut_ptr().cast::<S>();
             // SAFETY: a line is an array of so many slots, and ours.
-            (0..LINE).for_each(|slot| unsafe { S::vacate(first.add(slot)) });
-        }
-        Ok(Self {
-            // SAFETY: each slot of each line is made above.
-            lines: unsafe { lines.assume_init() },
-            capacity,
-            ends: Ends::new(),
-            wait,
-            _items: PhantomData,
-        })
+            Ok(unsafe {
+                (0..LINE).for_each(|slot| S::vacate(first.add(slot)));
+                line.assume_init()
+            })
+        })?;
+        Ok(Self { lines, capacity, ends: Ends::new(), wait, _items: PhantomData })
     }
 
     /// How many slots there are: `capacity` and at most two lines more.
@@ -113,6 +114,9 @@ impl<T, W, S: Entry<T>> Ring<T, W, S> {
 impl<T, W, S: Entry<T>> Drop for Ring<T, W, S> {
     /// Drops what was pushed while the consumer left.
     fn drop(&mut self) {
+        if !S::IS_DROPPED {
+            return;
+        }
         let mut drops = Drops::default();
         for slot in 0..self.slots() {
             // SAFETY: both sides are gone, so this is the only access. The consumer cleared whatever it took (F3),
