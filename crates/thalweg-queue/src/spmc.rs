@@ -94,7 +94,7 @@ pub type Ends<T, W = Ordinary> = (Producer<T, W>, Consumer<T, W>);
 
 /// Entries of one block that a [`WriteGrant`] of the one producer writes.
 #[cfg(not(loom))]
-pub type Claimed<'a, T, W> = crate::mpmc::Claimed<'a, T, W, Many, One>;
+pub type Claimed<'a, T, W> = crate::mpmc::Claimed<'a, T, W, One, Many>;
 
 /// The ordinary writing end: it sleeps while it waits, and may be `async`.
 pub type Sender<T> = Producer<T, Ordinary>;

@@ -24,14 +24,17 @@ use thalweg_sync::hint::Access;
 
 /// Entries of one block that a [`WriteGrant`] writes, where there are `C` consumers and `P` producers. Of one of many producers, those that
 /// it does not push are passed over by consumers; of one alone, they are the next to be written.
-pub struct Claimed<'a, T, W: Wait, C: Users = Many, P: Users = Many> {
+pub struct Claimed<'a, T, W: Wait, P: Users = Many, C: Users = Many> {
     shared: &'a Shared<T, W, P, C>,
     block: &'a Block<T, P, C>,
     /// What is not committed.
     claim: Claim,
 }
 
-impl<'a, T, W: Wait, P: Users, C: Users> Claimed<'a, T, W, C, P> {
+/// What one of many producers writes in place.
+type Reserved<'a, T, W, C> = WriteGrant<Claimed<'a, T, W, Many, C>>;
+
+impl<'a, T, W: Wait, P: Users, C: Users> Claimed<'a, T, W, P, C> {
     /// Up to `count` entries, at least one.
     pub(crate) fn new(shared: &'a Shared<T, W, P, C>, count: usize) -> Result<WriteGrant<Self>, TryPushError<()>> {
         let (block, claim) = shared.claim(count.max(1))?;
@@ -40,7 +43,7 @@ impl<'a, T, W: Wait, P: Users, C: Users> Claimed<'a, T, W, C, P> {
 }
 
 // SAFETY: the claim is ours alone until it is committed (I2, I7), and its entries lie next to each other.
-unsafe impl<T, W: Wait, P: Users, C: Users> Write for Claimed<'_, T, W, C, P> {
+unsafe impl<T, W: Wait, P: Users, C: Users> Write for Claimed<'_, T, W, P, C> {
     type Item = T;
 
     fn room(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
@@ -65,7 +68,7 @@ unsafe impl<T, W: Wait, P: Users, C: Users> Write for Claimed<'_, T, W, C, P> {
     }
 }
 
-impl<T, W: Wait, P: Users, C: Users> Drop for Claimed<'_, T, W, C, P> {
+impl<T, W: Wait, P: Users, C: Users> Drop for Claimed<'_, T, W, P, C> {
     /// Leaves the rest of what one of many has claimed as holes: what is behind it was waiting for it.
     fn drop(&mut self) {
         let count = self.claim.offsets.len();
@@ -105,7 +108,7 @@ pub struct ReadGrant<'a, T, W: Wait, P: Users = Many> {
     _items: PhantomData<T>,
 }
 
-impl<T, W: Wait, C: Users> WriteGrant<Claimed<'_, T, W, C>> {
+impl<T, W: Wait, C: Users> WriteGrant<Claimed<'_, T, W, Many, C>> {
     /// The grant as numbers. It stays open until [`Producer::grant_from_raw`] has made it a grant again, in which nothing is written.
     #[cfg(feature = "alloc")]
     pub fn into_raw(self) -> RawGrant {
@@ -162,12 +165,12 @@ impl<T, W: Wait, C: Users> Producer<T, W, C> {
     /// assert!(rx.iter().eq(["to", "be", "not"]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn reserve(&self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W, C>>, TryPushError<()>> {
+    pub fn reserve(&self, count: usize) -> Result<Reserved<'_, T, W, C>, TryPushError<()>> {
         Claimed::new(&self.shared, count)
     }
 
     /// As [`reserve`](Self::reserve), waiting while there is no room.
-    pub fn wait_reserve(&self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W, C>>, PushError<()>> {
+    pub fn wait_reserve(&self, count: usize) -> Result<Reserved<'_, T, W, C>, PushError<()>> {
         wait::push_by(&mut &*self, None, |_| self.reserve(count)).map_err(|_| PushError(()))
     }
 
@@ -177,13 +180,13 @@ impl<T, W: Wait, C: Users> Producer<T, W, C> {
         &self,
         count: usize,
         timeout: Duration,
-    ) -> Result<WriteGrant<Claimed<'_, T, W, C>>, PushTimeoutError<()>> {
+    ) -> Result<Reserved<'_, T, W, C>, PushTimeoutError<()>> {
         wait::push_by(&mut &*self, wait::deadline(timeout), |_| self.reserve(count))
     }
 
     /// As [`reserve`](Self::reserve), pending while there is no room. Dropped before it is ready, it has reserved nothing.
     #[cfg(feature = "std")]
-    pub async fn reserve_async(&self, count: usize) -> Result<WriteGrant<Claimed<'_, T, W, C>>, PushError<()>>
+    pub async fn reserve_async(&self, count: usize) -> Result<Reserved<'_, T, W, C>, PushError<()>>
     where
         W: Sleep,
     {
@@ -196,7 +199,7 @@ impl<T, W: Wait, C: Users> Producer<T, W, C> {
     ///
     /// It is of this queue, from [`WriteGrant::into_raw`], and no other grant was made of it.
     #[cfg(feature = "alloc")]
-    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> WriteGrant<Claimed<'_, T, W, C>> {
+    pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> Reserved<'_, T, W, C> {
         let (block, claim) = self.shared.claim_of(raw);
         let count = claim.offsets.len();
         let grant = WriteGrant::new(Claimed { shared: &self.shared, block, claim }, count);
@@ -256,7 +259,7 @@ impl<T, W: Wait, P: Users> Consumer<T, W, P> {
     }
 }
 
-impl<T, W: Wait, P: Users, C: Users> fmt::Debug for Claimed<'_, T, W, C, P> {
+impl<T, W: Wait, P: Users, C: Users> fmt::Debug for Claimed<'_, T, W, P, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Claimed").field("entries", &self.claim.offsets.len()).finish_non_exhaustive()
     }
