@@ -100,6 +100,8 @@
 //! | `producers`, `consumers` | how many handles there are, where they can be cloned |
 //! | `downgrade` | a [`Weak`] handle, which does not keep its side alive |
 //! | `capacity` | how many items fit, [for certain or at most](compared#how-many-items-fit) |
+//! | [`push_now`](Push::push_now), [`pop_now`](Pop::pop_now) | of the traits: as `try_push` and `try_pop`, but never `Busy`: they wait for who is half-way, and for nothing else |
+//! | `reserve_many` | of [`mpmc`] and [`mpsc`]: [permits](mpmc::Permits), which own their handle, for pushes that find room for certain |
 //! | `Pushing::new(tx, value)`, `Popping::new(rx)` | futures that [own their end](wait::Pushing::new); any of them is given up by [`within`](wait::Timed::within) a time, and an end is polled by hand as [`Polled`](wait::Polled) |
 //! | `Clone` | a handle that can be cloned may be many; one that cannot takes `&mut self`, so that the compiler counts to one |
 //!

@@ -6,13 +6,15 @@
 //! | [`WriteGrant::commit`] | pushes what is written, which may be less. Dropped instead, nothing is pushed |
 //! | `readable(count)` | up to `count` items to read, at least one: a [`ReadGrant`] |
 //! | [`ReadGrant::release`] | pops the first of them, which may be fewer. Dropped instead, all stay |
-//! | `peek()` | the oldest item, left where it is |
+//! | `peek()` | the oldest item, left where it is; of [`spsc`](mod@crate::spsc) also [by a shared reference](crate::spsc::Consumer::front) |
+//! | [`reserve_around`](crate::spsc::Producer::reserve_around), [`readable_around`](crate::spsc::Consumer::readable_around) | of `spsc`: all that is free or there, in two slices |
+//! | [`reserve_many`](crate::mpmc::Producer::reserve_many) | of many producers: [permits](crate::mpmc::Permits) that own their handle, for pushes that find room for certain |
 //! | `wait_reserve`, `wait_readable` | the same, waiting while there is no room, or nothing to read |
 //! | `reserve_timeout`, `readable_timeout` | the same, for some time |
 //! | `reserve_async`, `readable_async` | the same, pending; dropped before they are ready, they have reserved and taken nothing |
 //!
 //! All of them take `&mut self` where one end owns what it sees, `peek` too: a look remembers how far it has seen, which spares the next pop the
-//! other side's line; and by `&self` two threads could look at one item, which would have to be `Sync` for that. Where consumers share the queue
+//! other side's line. By `&self` two threads could look at one item, which has to be `Sync` for that. Where consumers share the queue
 //! there is no `peek`, as another may take the item meanwhile.
 //!
 //! The entries of a grant lie next to each other, so each queue says where its grants end before there is no more room, or no

@@ -112,6 +112,8 @@ mod exact;
 mod fixed;
 #[cfg(not(loom))]
 mod grant;
+#[cfg(all(feature = "alloc", not(loom)))]
+mod permits;
 pub(crate) mod place;
 pub(crate) mod plain;
 mod producer;
@@ -126,6 +128,8 @@ pub use exact::{ExactEnds, ExactReceiver, ExactSender, exact, exact_with_wait};
 pub use fixed::Static;
 #[cfg(not(loom))]
 pub use grant::{Claimed, ReadGrant};
+#[cfg(all(feature = "alloc", not(loom)))]
+pub use permits::Permits;
 pub use producer::Producer;
 #[cfg(feature = "alloc")]
 #[doc(hidden)]

@@ -120,7 +120,7 @@ pub fn shared_from<T: Send, W: Wait>(
 #[derive(Debug)]
 pub(crate) struct Shared<T, W: Wait, P: Users = Many, C: Users = Many> {
     pub(crate) layout: Layout,
-    blocks: Region<Block<T, P, C>>,
+    pub(super) blocks: Region<Block<T, P, C>>,
     /// The block that producers fill.
     phead: CachePadded<AtomicU64>,
     /// The block that consumers empty.

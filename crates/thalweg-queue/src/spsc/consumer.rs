@@ -20,18 +20,18 @@ use thalweg_sync::hint::Access;
 #[repr(align(128))]
 pub struct Consumer<T, W: Wait = Ordinary> {
     pub(super) ring: Held<Ring<T, W>>,
-    at: Reader,
+    pub(super) at: Reader,
 }
 
 /// Where a consumer is. Of all this, a pop writes only the entry.
 #[derive(Clone, Copy, Debug)]
-struct Reader {
+pub(super) struct Reader {
     /// The next entry to read.
-    entry: usize,
+    pub(super) entry: usize,
     /// Where the items end that are seen committed: at the end of the block, or before it.
-    ready: usize,
+    pub(super) ready: usize,
     /// Where the block ends.
-    end: usize,
+    pub(super) end: usize,
     /// What is to be added to an entry of the block for its position. Wraps.
     base: u64,
     block: usize,

@@ -78,6 +78,8 @@
 //!   at its start, or at the end of an earlier one; so a position that it has passed is committed.
 //! - **S3** `granted` of a block is written by the consumer only: the start of the round for which the block is free.
 
+#[cfg(not(loom))]
+mod around;
 mod consumer;
 #[cfg(feature = "alloc")]
 pub mod fast_forward;
@@ -86,6 +88,8 @@ mod fixed;
 mod producer;
 mod ring;
 
+#[cfg(not(loom))]
+pub use around::{ReadAround, WriteAround};
 pub use consumer::Consumer;
 #[cfg(not(loom))]
 pub use fixed::Static;

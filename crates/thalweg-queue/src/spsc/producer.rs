@@ -45,7 +45,12 @@ impl<T, W: Wait> Producer<T, W> {
     }
 
     fn place(&self) -> Place {
-        Place { position: self.base.wrapping_add(self.entry as u64), entry: self.entry, block: self.block }
+        self.place_of(self.entry)
+    }
+
+    /// The place of an entry of the block, or of its end.
+    fn place_of(&self, entry: usize) -> Place {
+        Place { position: self.base.wrapping_add(entry as u64), entry, block: self.block }
     }
 
     /// Pushes, or says why not and gives the value back. Never `Busy`.
@@ -101,6 +106,53 @@ impl<T, W: Wait> Producer<T, W> {
         let ahead = Ring::<T, W>::RUN_AHEAD;
         let (from, to) = (self.entry + ahead.saturating_sub(count), self.entry + ahead);
         self.ring.ask_to_write_run(from..to.min(self.end));
+    }
+
+    /// How many entries can be written, of this block and of those behind it that are free: up to `count`, and at least one.
+    #[cfg(not(loom))]
+    pub(super) fn room_around(&mut self, count: usize) -> Result<usize, TryPushError<()>> {
+        let mut room = self.room(count)?;
+        let mut place = self.place_of(self.end);
+        // No more than all blocks: the one that is open is not granted again before it is read.
+        while room < count && room + self.ring.block_entries() <= self.capacity() {
+            place = self.ring.next_block(place);
+            if !self.ring.is_granted(place) {
+                break;
+            }
+            room += self.ring.block_entries();
+            place.position = place.position.wrapping_add(self.ring.block_entries() as u64);
+        }
+        Ok(room.min(count))
+    }
+
+    /// The next `count` entries as memory, in two pieces.
+    #[cfg(not(loom))]
+    pub(super) fn around(&self, count: usize) -> [(*mut MaybeUninit<T>, usize); 2] {
+        // At the end of a block the next one has the entries; behind the last one, the first.
+        self.ring.around(self.entry, count, Access::Write)
+    }
+
+    /// Pushes the next `count` entries, at least one.
+    ///
+    /// # Safety
+    ///
+    /// They are among those that [`room_around`](Self::room_around) counted, and written.
+    #[cfg(not(loom))]
+    pub(super) unsafe fn commit_around(&mut self, count: usize) {
+        let mut left = count;
+        loop {
+            let now = left.min(self.end - self.entry);
+            self.entry += now;
+            self.ring.commit(self.block, self.base.wrapping_add(self.entry as u64));
+            left -= now;
+            if left == 0 {
+                break;
+            }
+            // It was seen to be free, so it is.
+            assert!(self.enter(), "the block is free");
+        }
+        // All of them are there when a waker runs.
+        self.ring.wait.ring(Side::Items, count, || true);
     }
 
     fn may_push(&self) -> bool {

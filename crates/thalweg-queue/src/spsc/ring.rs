@@ -312,6 +312,15 @@ impl<T, W: Wait> Ring<T, W> {
         grant::memory(&self.entries[entries], access)
     }
 
+    /// The `count` entries from `entry` on as memory, with those that go on at the start of the ring.
+    #[cfg(not(loom))]
+    #[track_caller]
+    pub(super) fn around(&self, entry: usize, count: usize, access: Access) -> [(*mut MaybeUninit<T>, usize); 2] {
+        let first = count.min(self.capacity() - entry);
+        let rest = count - first;
+        [(self.memory(entry..entry + first, access), first), (self.memory(0..rest, access), rest)]
+    }
+
     /// Notes where the consumer stopped, for the ring's own drop.
     pub(super) fn stop(&self, place: Place) {
         // Relaxed: read under the `Arc`'s own edge.

@@ -63,6 +63,31 @@ impl<T> Stealer<T> {
         self.search(|block| self.blocks.steal_into(block, batch, most))
     }
 
+    /// Steals up to `most` items of as many blocks as it takes, and appends them to `batch`. Returns how many; at least one unless `most` is 0.
+    ///
+    /// Each block's are its oldest ones, in their order; between blocks others may come in. For half of what a victim has, or all of it, where
+    /// [`steal_into`](Self::steal_into) ends with a block.
+    ///
+    /// ```
+    /// use thalweg_queue::stealing;
+    ///
+    /// let (mut victim, thief) = stealing::fifo(4, 2)?;
+    /// (0..6).try_for_each(|task| victim.push(task))?;
+    /// victim.share();
+    /// let mut batch = Vec::new();
+    /// assert_eq!(thief.steal_many(&mut batch, 5), Ok(5));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn steal_many(&self, batch: &mut Vec<T>, most: usize) -> Result<usize, StealError> {
+        let mut stolen = self.steal_into(batch, most)?;
+        while stolen < most
+            && let Ok(more) = self.steal_into(batch, most - stolen)
+        {
+            stolen += more;
+        }
+        Ok(stolen)
+    }
+
     /// Steals an item of the block number `block`, and looks nowhere else. `Empty` is said of this block alone.
     ///
     /// For stealing from the middle, see [`Probabilistic`](super::Probabilistic).

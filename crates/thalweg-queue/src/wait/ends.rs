@@ -10,6 +10,7 @@ use crate::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPopError,
 use alloc::vec::Vec;
 use core::mem::ManuallyDrop;
 use core::ptr;
+use thalweg_sync::spin;
 #[cfg(feature = "std")]
 use thalweg_sync::time::{self, Duration};
 
@@ -47,6 +48,28 @@ pub trait Push {
     #[inline(always)]
     fn push_patiently(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>> {
         self.try_push(value)
+    }
+
+    /// As [`try_push`](Self::try_push), but never `Busy`: waits for who is half-way, and for nothing else. That is some nanoseconds, unless
+    /// that thread was interrupted.
+    ///
+    /// ```
+    /// use thalweg_queue::{Push, TryPushError, mpmc};
+    ///
+    /// let (mut tx, _rx) = mpmc::exact(1)?;
+    /// assert_eq!(tx.push_now(1), Ok(()));
+    /// assert_eq!(tx.push_now(2), Err(TryPushError::Full(2)));
+    /// # Ok::<(), thalweg_queue::BuildError>(())
+    /// ```
+    fn push_now(&mut self, value: Self::Item) -> Result<(), TryPushError<Self::Item>> {
+        let mut value = Some(value);
+        spin::until(|| match self.try_push(value.take()?) {
+            Err(TryPushError::Busy(back)) => {
+                value = Some(back);
+                None
+            }
+            settled => Some(settled),
+        })
     }
 
     /// Whether a `try_push` now would do anything but refuse for want of room; so it is true of a closed queue. Writes
@@ -261,6 +284,14 @@ pub trait Pop {
     #[inline(always)]
     fn pop_patiently(&mut self) -> Result<Self::Item, TryPopError> {
         self.try_pop()
+    }
+
+    /// As [`try_pop`](Self::try_pop), but never `Busy`: as [`push_now`](Push::push_now).
+    fn pop_now(&mut self) -> Result<Self::Item, TryPopError> {
+        spin::until(|| match self.try_pop() {
+            Err(TryPopError::Busy) => None,
+            settled => Some(settled),
+        })
     }
 
     /// Whether a `try_pop` now would do anything but find no item to take; so it is true of a closed queue. Writes nothing.

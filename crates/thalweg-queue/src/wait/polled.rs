@@ -4,6 +4,7 @@ use super::future::Pending;
 use super::{Deadline, Pop, Popping, PoppingMany, Push, Pushing, PushingMany, Side, Sleep, is_over, popped};
 use crate::select::{At, at};
 use crate::{PopError, PopTimeoutError, PushError, PushTimeoutError, TryPushError};
+use alloc::vec::Vec;
 use core::fmt;
 use core::future::Future;
 use core::pin::Pin;
@@ -205,12 +206,64 @@ impl<E: Push<Wait: Sleep>> Polled<E> {
         }
         result
     }
+
+    /// Ready when a push would find room, lately, or with an error when it would be refused for good; else leaves the waker. Another
+    /// producer may be faster: what holds its room is a [permit](crate::mpmc::Permits).
+    pub fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), PushError<()>>> {
+        let result = self.pending.poll(cx, |end| match (end.is_closed(), end.may_push()) {
+            (true, _) => Some(Err(PushError(()))),
+            (false, may) => may.then_some(Ok(())),
+        });
+        if result.is_ready() {
+            self.pending.over(E::may_push);
+        }
+        result
+    }
+
+    /// As [`poll_push`](Self::poll_push), of all of `values`, from the first on: ready when the vector is empty. What is not pushed stays in it.
+    pub fn poll_push_many(
+        &mut self,
+        cx: &mut Context<'_>,
+        values: &mut Vec<E::Item>,
+    ) -> Poll<Result<(), PushError<()>>> {
+        let result = self.pending.poll(cx, |end| {
+            loop {
+                if values.is_empty() {
+                    return Some(Ok(()));
+                }
+                match end.try_push_many(values) {
+                    Ok(_) => {}
+                    Err(TryPushError::Closed(())) => return Some(Err(PushError(()))),
+                    Err(TryPushError::Full(()) | TryPushError::Busy(())) => return None,
+                }
+            }
+        });
+        if result.is_ready() {
+            self.pending.over(E::may_push);
+        }
+        result
+    }
 }
 
 impl<E: Pop<Wait: Sleep>> Polled<E> {
     /// A consumer, or a reference to one.
     pub fn consumer(end: E) -> Self {
         Self { pending: Pending::new(end, Side::Items, |end| end.strategy().park()) }
+    }
+
+    /// Pops what is there, up to `limit` items, onto the end of `into`, or leaves the waker. Ready with how many: at least one, unless
+    /// `limit` is zero.
+    pub fn poll_pop_many(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut Vec<E::Item>,
+        limit: usize,
+    ) -> Poll<Result<usize, PopError>> {
+        let result = self.pending.poll(cx, |end| popped(end.try_pop_many(into, limit)));
+        if result.is_ready() {
+            self.pending.over(E::may_pop);
+        }
+        result
     }
 
     /// Pops an item, or leaves the waker.

@@ -14,3 +14,4 @@ mod support;
 mod table;
 mod unbounded;
 mod watch;
+mod wrappers;
