@@ -169,7 +169,7 @@ impl Simulation {
     /// # Ends the process
     ///
     /// A client that waits by other means than the facade's never comes back, and nothing can stop it. When the simulator has seen
-    /// nothing of it for ten seconds in which it had a processor, standard error says so, and in which thread; after a minute
+    /// nothing of it for ten seconds, waits for a processor aside, standard error says so, and in which thread; after a minute
     /// ([`patience`](Self::patience)) the process ends, with status 2 and the ways out on standard error.
     pub fn try_run<R: Send>(&self, client: impl FnOnce() -> R + Send) -> Result<(R, Report), Failure> {
         let threads = self.machine.threads();
