@@ -129,7 +129,7 @@ fn open_take() {
     let worker = thread::spawn(move || {
         let take = rx.try_reserve(1).expect("there is an item");
         let _ = other.try_push(Pair::new(1));
-        drop(take);
+        take.for_each(drop);
         rx
     });
     if let Err(refused) = tx.try_push(Pair::new(2)) {
@@ -177,9 +177,9 @@ fn spans(third: bool) {
         let _ = tx.try_push(Pair::new(2));
     };
     thread::scope(|scope| {
-        scope.spawn(move || drop(first));
+        scope.spawn(move || first.for_each(drop));
         scope.spawn(move || {
-            drop(second);
+            second.for_each(drop);
             if !third {
                 push();
             }
