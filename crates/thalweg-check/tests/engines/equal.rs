@@ -126,6 +126,7 @@ fn outside_of_a_check_nothing_is_declared() {
 }
 
 /// What comes out, and how many executions have it: with one order of equal threads, or with all.
+#[allow(clippy::disallowed_types, reason = "what is noted of an execution is no part of it")]
 fn outcomes<T: Ord + Send + 'static>(
     equal: bool,
     client: impl Fn() -> T + Send + Sync + 'static,
