@@ -28,8 +28,8 @@ fn two_processes_print_the_same_numbers() {
     let (one, other) = (sim(line), sim(line));
     assert_eq!((one.status, one.stderr.as_str()), (0, ""));
     assert_eq!(one.stdout, other.stdout);
-    // Two distances, in twelve units.
-    assert_eq!(one.stdout.lines().count(), 24);
+    // Two distances, in fourteen units.
+    assert_eq!(one.stdout.lines().count(), 28);
     assert!(one.stdout.lines().all(|line| line.starts_with('{') && line.contains("\"world\":\"x86-88t\"")));
 }
 
