@@ -29,7 +29,7 @@ fn refuse_membarrier() -> bool {
     }
 }
 
-/// Nothing panics in the middle, and who has given up is in no line: each push wakes the one that sleeps.
+/// No wait panics in the middle. An end whose time is over leaves no waiter behind, so each push wakes the end that sleeps.
 #[test]
 fn ends_sleep_behind_a_filter() {
     let (tx, rx) = mpmc::channel::<u32>(4).unwrap();

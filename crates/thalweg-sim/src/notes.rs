@@ -17,7 +17,7 @@ pub(crate) struct Task {
 
 /// What a task's messages cost, in nanoseconds each, beside what the simulator sees of it: the work on what no other thread shares.
 ///
-/// A kernel of a stream that gives something is best priced by what it gives, as the time is charged before it is there for others.
+/// For a stream's kernel, price the messages that it gives, if it gives any: their time is charged before another kernel can take them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Price {
     /// Of a message that it takes.
@@ -49,8 +49,8 @@ pub(crate) struct Notes {
     pub(crate) latencies: Vec<u64>,
 }
 
-/// Says what the messages of a task cost from now on, such as those of a stream's kernel with that name. Of a task without a price the simulator knows
-/// only what it accesses. Outside of a simulation nothing happens.
+/// Says what the messages of a task cost from now on, such as those of a stream's kernel with that name. A task without a price
+/// costs its accesses alone. Outside of a simulation nothing happens.
 ///
 /// ```
 /// use thalweg_sim::{Machine, Price, Simulation, price};

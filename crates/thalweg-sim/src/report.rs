@@ -167,7 +167,8 @@ impl Report {
             .collect();
         lines.sort_by_key(|line| (Reverse(line.cost.nanos), line.line));
         lines.truncate(TOP);
-        let mut tasks: Vec<_> = (notes.tasks.iter())
+        // One that only has a price was not done.
+        let mut tasks: Vec<_> = (notes.tasks.iter().filter(|task| task.times > 0))
             .map(|task| TaskReport { name: task.name.clone(), times: task.times, nanos: nanos(task.cycles) })
             .collect();
         tasks.sort_by_key(|task| Reverse(task.nanos));

@@ -1,9 +1,7 @@
 //! Entries that are reserved, with a handle of their own.
 
 use super::Producer;
-use super::block::Block;
 use super::claim::Claim;
-use super::shared::Shared;
 use super::users::{Many, Users};
 #[cfg(feature = "std")]
 use crate::wait::Sleep;
@@ -127,12 +125,5 @@ impl<T, W: Wait, C: Users> Producer<T, W, C> {
         W: Sleep,
     {
         wait::push_when(self, |_| self.reserve_many(count)).await
-    }
-}
-
-impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
-    /// The block of this number.
-    fn block_at(&self, index: usize) -> &Block<T, P, C> {
-        &self.blocks[index]
     }
 }

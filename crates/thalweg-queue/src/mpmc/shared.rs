@@ -120,7 +120,7 @@ pub fn shared_from<T: Send, W: Wait>(
 #[derive(Debug)]
 pub(crate) struct Shared<T, W: Wait, P: Users = Many, C: Users = Many> {
     pub(crate) layout: Layout,
-    pub(super) blocks: Region<Block<T, P, C>>,
+    blocks: Region<Block<T, P, C>>,
     /// The block that producers fill.
     phead: CachePadded<AtomicU64>,
     /// The block that consumers empty.
@@ -207,6 +207,12 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     pub(crate) fn index_of(&self, block: &Block<T, P, C>) -> usize {
         let bytes = core::ptr::from_ref(block).addr() - self.blocks.as_ptr().addr();
         bytes / size_of::<Block<T, P, C>>()
+    }
+
+    /// The block of this index.
+    #[cfg(all(feature = "alloc", not(loom)))]
+    pub(super) fn block_at(&self, index: usize) -> &Block<T, P, C> {
+        &self.blocks[index]
     }
 
     /// Entries of the block of this index, as memory.

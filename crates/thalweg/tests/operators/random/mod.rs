@@ -91,7 +91,7 @@ enum Wish {
 }
 
 impl Step {
-    /// What it makes of the beginning of a stream is the beginning of what it makes of all.
+    /// The results of a stream's first messages are the first results of the whole stream.
     fn is_steady(self) -> bool {
         match self {
             Self::Broadcast | Self::Split | Self::TryMap | Self::Skip | Self::Take(_) | Self::TakeWhile => true,
