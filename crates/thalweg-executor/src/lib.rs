@@ -11,6 +11,7 @@
 //! | to wait for a future on a thread | [`block_on`]; [`Executor::run`], which runs it as a task |
 //! | to let other tasks run | [`yield_now`] |
 //! | timers and sockets | the module `io`, with the feature `io` |
+//! | an HTTP server | the example `http`, by hyper |
 //! | to see what the workers did | [`Executor::counts`] |
 //! | another local queue | [`Builder::queue`]: [`Bwos`] or [`Ring`], or your own [`LocalQueue`] |
 //!
