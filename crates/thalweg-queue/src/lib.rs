@@ -72,12 +72,17 @@
 //! |---|---|
 //! | `crossbeam_channel::bounded(n)`, `flume::bounded(n)`, `std::sync::mpsc::sync_channel(n)` | [`mpmc::channel(n)?`](mpmc::channel), which may hold some more; [`mpmc::exact(n)?`](mpmc::exact) |
 //! | `bounded(0)`, `unbounded()` | [`rendezvous::channel()`], whose pushes are no arms of `select!`, [`unbounded::mpmc::channel()`] |
+//! | `Sender<T>`, `Receiver<T>` of all of these | [`mpmc::Sender<T>`](mpmc::Sender) and so on, a type for each kind of queue: [`mpmc::ExactSender`], [`rendezvous::Sender`], [`unbounded::mpmc::Sender`]; code for any of them takes `impl `[`Push`]`<Item = T>` |
 //! | `send`, `recv`, `try_recv`, `recv_timeout`, `recv_deadline` | `push`, `pop`, `try_pop`, `pop_timeout`, `pop_deadline` |
 //! | `recv_async`, `send_async` | `pop_async`, `push_async` |
+//! | `SendError(item)`, `TrySendError::Full(item)`, `::Disconnected(item)` | [`PushError`]`(item)`, [`TryPushError::Full`]`(item) \| `[`TryPushError::Busy`]`(item)`, [`TryPushError::Closed`]`(item)` |
 //! | `select! { recv(rx) -> item => …, send(tx, item) -> sent => …, default(time) => … }` | [`select!`]` { pop(rx) -> item => …, push(tx, item) -> pushed => …, after(time) => … }` |
-//! | `Select::new()` and `recv`, `select_timeout` | [`select::Select`] and `pop`, `wait_timeout`: an arm comes with what is done then |
-//! | `after(time)`, `tick(time)`, `never()` | an arm `after(time)`, [`select::Tick`], an arm with `if false` |
-//! | `SendError(item)`, `TrySendError::Disconnected(item)` | [`PushError`]`(item)`, [`TryPushError::Closed`]`(item)` |
+//! | `after(time)`, made before a loop; `tick(time)`; `never()` | an arm `at(deadline)`; `pop(tick) -> _` of a `mut tick` that is a [`select::Tick`]; an arm `pop(rx) -> item if false` |
+//! | `select.recv(&rx)`, and `oper.index()`, `oper.recv(&rx)` | `select.pop(&rx, \|item\| …)` of a [`select::Select`]: what is done then comes with the arm, and is what `wait`, `try_wait` and `wait_timeout` give |
+//! | `capacity()`, none if there is no bound | `capacity()`, `usize::MAX` then |
+//! | `for item in rx`, `&rx`; `len`, `is_empty`, `is_full`; `clone` | the same |
+//!
+//! Two programs that were rewritten so are among the examples: `worker_pool` and `job_server`.
 //!
 //! # The words all of them speak
 //!

@@ -96,6 +96,24 @@ macro_rules! __select {
     (@arms $how:ident $done:tt at($deadline:expr) if $on:expr => $($rest:tt)*) => {
         $crate::__select!(@body $how $done [if $on { Some($crate::select::at($deadline)) } else { None }] [()] $($rest)*)
     };
+    (@arms $how:ident $done:tt recv $($rest:tt)*) => {
+        ::core::compile_error!("`recv(rx) -> item => …` is `pop(rx) -> item => …` here")
+    };
+    (@arms $how:ident $done:tt send $($rest:tt)*) => {
+        ::core::compile_error!("`send(tx, item) -> sent => …` is `push(tx, item) -> pushed => …` here")
+    };
+    (@arms $how:ident $done:tt default($($time:tt)*) $($rest:tt)*) => {
+        ::core::compile_error!("`default(time) => …` is `after(time) => …` here")
+    };
+    (@arms $how:ident $done:tt default => $body:expr, $($rest:tt)*) => {
+        ::core::compile_error!("`default => …` is the last arm")
+    };
+    (@arms $how:ident $done:tt $($rest:tt)*) => {
+        ::core::compile_error!(
+            "an arm is `pop(rx) -> item => …`, `push(tx, value) -> pushed => …`, `push_from(tx, slot) -> pushed => …`, `after(time) => …`, \
+             `at(instant) => …` or `default => …`; a condition stands before its `=>`: `pop(rx) -> item if ready => …`"
+        )
+    };
     (@body $how:ident [$($done:tt)*] $arm:tt $pat:tt $body:block , $($rest:tt)*) => {
         $crate::__select!(@arms $how [$($done)* {$arm $pat $body}] $($rest)*)
     };

@@ -3,6 +3,7 @@
 
 mod any;
 mod broadcast;
+mod examples;
 mod fixed;
 mod oneshot;
 mod panics;
