@@ -29,8 +29,15 @@
 //!
 //! Nobody can peek at a queue for many consumers: another one may take the item meanwhile. There, what is read in place is taken.
 //!
+//! A look by a shared reference, `front`, is what the consumers of [`spsc`](crate::spsc) and [`in_place`](crate::spsc::fast_forward::in_place()) have besides.
+//! Grants as two slices, which go around the end of the ring, are those of [`spsc`](crate::spsc) alone.
+//!
 //! Why else something is missing:
 //!
+//! - `front` of the other consumers with a `peek`: to find the oldest item they go on to the next chunk, round or ring, or past a hole, and that is a
+//!   change of the handle.
+//! - Two slices of [`mpmc`](crate::mpmc), [`mpsc`](crate::mpsc) and [`spmc`](crate::spmc): what is taken of a block is one exchange, so of two blocks it is two grants. Of
+//!   [`growing`](crate::growing) and [`mesh`](mod@crate::research::mesh): chunks are no ring. Of [`bytes`](mod@crate::bytes): a message lies in one piece.
 //! - Grants of [`fast_forward`](mod@crate::spsc::fast_forward): the word itself says that its slot is full, so one that is written in place would be pushed already. Its
 //!   `peek`: what a slot has is a word, and no item that could be lent. [`in_place`](crate::spsc::fast_forward::in_place()) has both.
 //! - Of [`overwriting`](crate::overwriting): an entry may be overwritten while it is read, so it is copied word by word, and no reference
@@ -47,7 +54,8 @@
 //!   them, and a push here tells nobody.
 //! - An exact `len` of the producer of [`fast_forward`](mod@crate::spsc::fast_forward): it keeps no count of what is popped, and a slot that is taken looks full until its line is
 //!   emptied. Of [`spsc`](crate::spsc): the consumer publishes its place once per block. So `len` is an upper bound for both queues.
-//! - `is_full` of the consumer of [`growing`](crate::growing) and of [`fast_forward`](mod@crate::spsc::fast_forward): whether there is room is the producer's to know.
+//! - An exact `is_full` of the consumer of [`growing`](crate::growing), [`fast_forward`](mod@crate::spsc::fast_forward) and the queues of [`research`](crate::research) but
+//!   the tubes: whether there is room is the producer's to know. As [`Pop`](crate::Pop) they say whether `len` has come to `capacity`.
 //! - `len` of [`watch`](crate::watch), whose receivers ask [`has_changed`](crate::watch::Consumer::has_changed), and of the senders of
 //!   [`broadcast`](crate::broadcast): each receiver has its own.
 //! - `producers`, `consumers` and `downgrade` where nothing can be cloned: there is one of each.

@@ -72,7 +72,7 @@
 //! |---|---|
 //! | `crossbeam_channel::bounded(n)`, `flume::bounded(n)`, `std::sync::mpsc::sync_channel(n)` | [`mpmc::channel(n)?`](mpmc::channel), which may hold some more; [`mpmc::exact(n)?`](mpmc::exact) |
 //! | `bounded(0)`, `unbounded()` | [`rendezvous::channel()`], whose pushes are no arms of `select!`, [`unbounded::mpmc::channel()`] |
-//! | `Sender<T>`, `Receiver<T>` of all of these | [`mpmc::Sender<T>`](mpmc::Sender) and so on, a type for each kind of queue: [`mpmc::ExactSender`], [`rendezvous::Sender`], [`unbounded::mpmc::Sender`]; code for any of them takes `impl `[`Push`]`<Item = T>` |
+//! | `Sender<T>`, `Receiver<T>` of all of these | [`mpmc::Sender<T>`](mpmc::Sender) and so on, a type for each kind of queue: [`mpmc::ExactSender`], [`rendezvous::Sender`], [`unbounded::mpmc::Sender`]; code for any of them takes `impl `[`Push`]`<Item = T>` (but for the senders of `rendezvous`) and `impl `[`Pop`]`<Item = T>` |
 //! | `send`, `recv`, `try_recv`, `recv_timeout`, `recv_deadline` | `push`, `pop`, `try_pop`, `pop_timeout`, `pop_deadline` |
 //! | `recv_async`, `send_async` | `pop_async`, `push_async` |
 //! | `SendError(item)`, `TrySendError::Full(item)`, `::Disconnected(item)` | [`PushError`]`(item)`, [`TryPushError::Full`]`(item) \| `[`TryPushError::Busy`]`(item)`, [`TryPushError::Closed`]`(item)` |

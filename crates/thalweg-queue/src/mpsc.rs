@@ -382,5 +382,5 @@ impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
 }
 
 crate::handles::counted! { [T, W: Wait] Consumer<T, W>; |end| end.shared.handles, end.shared.wait }
-crate::wait::consumer!(exclusive batches Consumer[T]);
+crate::wait::consumer!(exclusive batches (Consumer [T] [] T [T] is_full));
 crate::wait::consumer!(grants (Consumer [T] [] T [T]));

@@ -527,7 +527,11 @@ macro_rules! pops {
             }
 
             fn len(&self) -> usize {
-                0
+                Consumer::len(self)
+            }
+
+            fn is_full(&self) -> bool {
+                Consumer::is_full(self)
             }
 
             fn strategy(&self) -> &Park {

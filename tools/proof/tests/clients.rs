@@ -138,6 +138,7 @@ fn clients_notice_missing_edges() {
         ("lamport/plain", "lamport.4"),
         ("chunk_ring/fixed", "chunk.4"),
         ("spsc/1p1c-1", "spsc.2"),
+        ("spsc/around", "spsc.2"),
         ("mpsc/1p1c-1", "bbq.29"),
         ("mpsc/1p1c-1", "bbq.30"),
         ("spmc/1p1c-1", "bbq.4"),

@@ -105,6 +105,8 @@ mod grant;
 mod memory;
 mod mode;
 mod overwriting;
+#[cfg(all(feature = "std", not(loom)))]
+mod polled;
 mod producer;
 mod ring;
 #[cfg(feature = "std")]

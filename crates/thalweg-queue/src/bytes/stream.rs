@@ -6,8 +6,9 @@ use crate::wait::{Ordinary, Wait};
 use alloc::vec::Vec;
 use std::io::{self, BufRead, Read, Write};
 
-/// Each write is a message, as long as a message may be at most; it waits while there is no room. Who reads by a [`Reader`] sees the bytes
-/// one after the other, whoever wrote them; who pops sees the messages.
+/// Each write is a message, as long as a message may be at most: what does not fit into one is left for the next write, as `write_all` does. A
+/// write waits while there is no room, and is never `WouldBlock`. One of no bytes does nothing. Who reads by a [`Reader`] sees the bytes one after
+/// the other, whoever wrote them; who pops sees the messages.
 impl<W: Wait, M: Mode> Write for &Producer<W, M> {
     /// # Errors
     ///
@@ -43,7 +44,9 @@ impl<W: Wait, M: Mode> Write for Producer<W, M> {
 
 /// A consumer whose messages are read as a stream of bytes. Made by [`Consumer::into_reader`].
 ///
-/// It keeps what is left of a message that was read in part; dropped, it drops that. The end of the queue is the end of the stream.
+/// A read waits while there is nothing, and is never `WouldBlock`; it gives bytes of one message, as many as there is room for, so it may give
+/// fewer than are in the queue. The `Reader` keeps what is left of a message that was read in part; dropped, it drops that. A message without bytes
+/// is passed over. The end of the queue is the end of the stream: zero bytes, from then on.
 #[derive(Debug)]
 pub struct Reader<W: Wait = Ordinary, M: Mode = RetryNew> {
     rx: Consumer<W, M>,
@@ -89,6 +92,10 @@ impl<W: Wait, M: Mode> BufRead for Reader<W, M> {
 
 impl<W: Wait, M: Mode> Read for Reader<W, M> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if into.is_empty() {
+            // There is nothing to wait for.
+            return Ok(0);
+        }
         let there = self.fill_buf()?;
         let count = there.len().min(into.len());
         into[..count].copy_from_slice(&there[..count]);

@@ -138,4 +138,4 @@ impl<T, W: Wait, P: Users> fmt::Debug for Consumer<T, W, P> {
 }
 
 crate::handles::downgrade! { [T, W: Wait, P: Users] Consumer<T, W, P>, shared, |end| end.shared.handles.consumers }
-crate::wait::consumer!(shared patient (Consumer [T] [P] T [T, P: Users]));
+crate::wait::consumer!(shared patient (Consumer [T] [P] T [T, P: Users] is_full));

@@ -267,4 +267,4 @@ crate::handles::counted! {
 crate::handles::downgrade! { [T, W: Wait] Producer<T, W>, shared, |end| end.shared.handles.producers }
 crate::handles::downgrade! { [T, W: Wait] Consumer<T, W>, shared, |end| end.shared.handles.consumers }
 crate::wait::producer!(shared Producer[T]);
-crate::wait::consumer!(shared Consumer[T]);
+crate::wait::consumer!(shared (Consumer [T] [] T [T] is_full));

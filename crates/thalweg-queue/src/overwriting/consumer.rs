@@ -160,4 +160,4 @@ impl<T: Plain, W: Wait> fmt::Debug for Consumer<T, W> {
 }
 
 crate::handles::downgrade! { [T: Plain, W: Wait] Consumer<T, W>, ring, |end| end.ring.cursors.handles.consumers }
-crate::wait::consumer!(shared batches (Consumer [T] [] T [T: Plain]));
+crate::wait::consumer!(shared batches (Consumer [T] [] T [T: Plain] is_full));

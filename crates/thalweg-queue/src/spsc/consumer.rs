@@ -301,4 +301,4 @@ impl<T, W: Wait> fmt::Debug for Consumer<T, W> {
     }
 }
 
-crate::wait::consumer!(exclusive runs Consumer[T]);
+crate::wait::consumer!(exclusive runs (Consumer [T] [] T [T] is_full));

@@ -190,7 +190,7 @@ pub mod mpsc {
         }
     }
 
-    crate::wait::consumer!(exclusive Consumer[T]);
+    crate::wait::consumer!(exclusive (Consumer [T] [] T [T] is_full));
 }
 
 pub mod mpmc {
@@ -302,5 +302,5 @@ pub mod mpmc {
         }
     }
 
-    crate::wait::consumer!(shared Consumer[T]);
+    crate::wait::consumer!(shared (Consumer [T] [] T [T] is_full));
 }

@@ -314,6 +314,26 @@ pub trait Pop {
         self.len() == 0
     }
 
+    /// Whether a push would be refused now for want of room, as far as this end can tell. Of a consumer without an `is_full` of its own: whether
+    /// [`len`](Self::len) has come to [`capacity`](Self::capacity), where a push may have been refused before.
+    ///
+    /// ```
+    /// use thalweg_queue::{Pop, Push, mpmc, spsc};
+    ///
+    /// fn fill<T: Default>(tx: &mut impl Push<Item = T>, rx: &impl Pop<Item = T>) -> usize {
+    ///     (0..).take_while(|_| !Pop::is_full(rx) && tx.try_push(T::default()).is_ok()).count()
+    /// }
+    ///
+    /// let (mut tx, rx) = mpmc::exact::<u8>(3)?;
+    /// assert_eq!(fill(&mut tx, &rx), 3);
+    /// let (mut tx, rx) = spsc::with_room::<u8>(3)?;
+    /// assert!(fill(&mut tx, &rx) >= 3);
+    /// # Ok::<(), thalweg_queue::BuildError>(())
+    /// ```
+    fn is_full(&self) -> bool {
+        self.len() >= self.capacity()
+    }
+
     /// What both ends share in order to wait.
     fn strategy(&self) -> &Self::Wait;
 

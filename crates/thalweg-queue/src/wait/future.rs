@@ -29,7 +29,7 @@ impl<E> Pending<E> {
     }
 
     /// Tries; if that gives nothing, leaves the waker and tries again.
-    pub(super) fn poll<R>(&mut self, cx: &mut Context<'_>, mut attempt: impl FnMut(&mut E) -> Option<R>) -> Poll<R> {
+    pub(crate) fn poll<R>(&mut self, cx: &mut Context<'_>, mut attempt: impl FnMut(&mut E) -> Option<R>) -> Poll<R> {
         if let Some(result) = attempt(&mut self.end) {
             return Poll::Ready(result);
         }

@@ -94,6 +94,10 @@ impl<P: Pop + ?Sized> Pop for &mut P {
         (**self).is_empty()
     }
 
+    fn is_full(&self) -> bool {
+        (**self).is_full()
+    }
+
     fn strategy(&self) -> &Self::Wait {
         (**self).strategy()
     }

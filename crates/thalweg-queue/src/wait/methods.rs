@@ -326,7 +326,7 @@ macro_rules! producer {
 ///
 /// `exclusive` is for handles whose methods take `&mut self`, `shared` for those that take `&self`. The handle has `try_pop`,
 /// `is_closed`, `capacity`, `len`, `is_empty`, `may_pop` and `strategy`; if it says `batches`, `try_pop_slice` and `try_pop_many` too, and otherwise
-/// it gets them, one pop at a time. `runs` and `grants` are as for producers, from its [`Read`](crate::grant::Read).
+/// it gets them, one pop at a time. Named last, its `is_full` is that of the trait, too. `runs` and `grants` are as for producers, from its [`Read`](crate::grant::Read).
 macro_rules! consumer {
     ($mode:ident $Handle:ident[$T:ident]) => {
         $crate::wait::consumer!($mode ($Handle [$T] [] $T [$T]));
@@ -374,7 +374,7 @@ macro_rules! consumer {
         $crate::wait::consumer!(@forward [&] $handle);
     };
     (
-        @batches ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        @batches ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+] $($full:ident)?)
         [$($receiver:tt)+] $this:ident
     ) => {
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
@@ -398,7 +398,7 @@ macro_rules! consumer {
             }
         }
     };
-    (@into [$($reference:tt)*] ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])) => {
+    (@into [$($reference:tt)*] ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+] $($full:ident)?)) => {
         /// As [`iter`](crate::Pop::iter): the items as they come, until every producer is gone and the queue is drained.
         impl<$($bounds)+, W: $crate::wait::Wait> IntoIterator for $($reference)* $Handle<$($before,)+ W, $($after),*> {
             type Item = $T;
@@ -409,7 +409,7 @@ macro_rules! consumer {
             }
         }
     };
-    (@runs ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])) => {
+    (@runs ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+] $($full:ident)?)) => {
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// Moves what is there into `into`, from the first place on, dropping what was in those places. Returns how many:
             /// at least one, unless `into` is empty.
@@ -445,9 +445,9 @@ macro_rules! consumer {
                 $crate::grant::peek(self)
             }
         }
-        $crate::wait::consumer!(grants ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]));
+        $crate::wait::consumer!(grants ($Handle [$($before),+] [$($after),*] $T [$($bounds)+] $($full)?));
     };
-    (grants ($Handle:ident [$($before:ident),+] [$($after:ty),*] $T:ty [$($bounds:tt)+])) => {
+    (grants ($Handle:ident [$($before:ident),+] [$($after:ty),*] $T:ty [$($bounds:tt)+] $($full:ident)?)) => {
         #[cfg(not(loom))]
         impl<$($bounds)+, W: $crate::wait::Wait> $Handle<$($before,)+ W, $($after),*> {
             /// As [`readable`](Self::readable), waiting while there is nothing.
@@ -482,7 +482,7 @@ macro_rules! consumer {
         }
     };
     (
-        @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        @methods ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+] $($full:ident)?)
         [$($receiver:tt)+] $this:ident [$End:ty] [$($end:tt)+]
     ) => {
         // A panic in somebody else's code, a destructor or a waker, leaves the queue whole (P4).
@@ -578,9 +578,9 @@ macro_rules! consumer {
     };
     (
         @patient [$($reference:tt)?]
-        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+] $($full:ident)?)
     ) => {
-        $crate::wait::consumer!(@forward [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]) {
+        $crate::wait::consumer!(@forward [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+] $($full)?) {
             #[inline(always)]
             fn pop_patiently(&mut self) -> Result<$T, $crate::TryPopError> {
                 $Handle::pop_patiently(self)
@@ -592,10 +592,10 @@ macro_rules! consumer {
     };
     (
         @forward [$($reference:tt)?]
-        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+] $($full:ident)?)
         { $($more:tt)* }
     ) => {
-        $crate::wait::consumer!(@end [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+]) {
+        $crate::wait::consumer!(@end [$($reference)?] ($Handle [$($before),+] [$($after),*] $T [$($bounds)+] $($full)?) {
             $($more)*
 
             #[cfg(feature = "alloc")]
@@ -615,7 +615,7 @@ macro_rules! consumer {
     };
     (
         @end [$($reference:tt)?]
-        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+])
+        ($Handle:ident [$($before:ident),+] [$($after:ident),*] $T:ty [$($bounds:tt)+] $($full:ident)?)
         { $($batches:tt)* }
     ) => {
         impl<$($bounds)+, W: $crate::wait::Wait> $crate::Pop
@@ -648,6 +648,10 @@ macro_rules! consumer {
             fn is_empty(&self) -> bool {
                 $Handle::is_empty(self)
             }
+
+            $(fn is_full(&self) -> bool {
+                $Handle::$full(self)
+            })?
 
             fn strategy(&self) -> &W {
                 $Handle::strategy(self)

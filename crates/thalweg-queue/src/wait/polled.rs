@@ -148,7 +148,8 @@ impl<E: Pop<Wait: Sleep>> Timed for PoppingMany<'_, E> {
 
 /// An end for futures and streams that are written by hand: it is polled, and remembers in between where it is in line.
 ///
-/// A handle has no such memory, so `poll_push` and `poll_pop` are here. Dropped while it is pending, it leaves the line.
+/// A handle has no such memory, so `poll_push` and `poll_pop` are here. Dropped while it is pending, it leaves the line. Ends of
+/// [`bytes`](mod@crate::bytes) become one by [`into_polled`](crate::bytes::Producer::into_polled).
 ///
 /// ```
 /// use std::task::{Context, Poll, Waker};
@@ -170,6 +171,14 @@ pub struct Polled<E> {
 impl<E> Unpin for Polled<E> {}
 
 impl<E> Polled<E> {
+    pub(crate) fn of(pending: Pending<E>) -> Self {
+        Self { pending }
+    }
+
+    pub(crate) fn pending(&mut self) -> &mut Pending<E> {
+        &mut self.pending
+    }
+
     /// The end itself. It has left the line.
     pub fn into_end(self) -> E {
         self.pending.into_end()

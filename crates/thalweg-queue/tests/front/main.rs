@@ -3,6 +3,8 @@
 
 mod any;
 mod broadcast;
+mod bytes;
+mod ends;
 mod examples;
 mod fixed;
 mod oneshot;

@@ -6,6 +6,7 @@ use crate::Client;
 use thalweg_check::history::Bounded;
 use thalweg_queue::spsc::{self, Consumer, Producer};
 use thalweg_queue::{TryPopError, TryPushError, Yield};
+use thalweg_sync::thread;
 
 impl Tx for Producer<Pair, Yield> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
@@ -64,4 +65,45 @@ pub(super) const CLIENTS: &[Client] = &[
         what: "the producer pushes two items and closes the queue, but stays; the end comes after them",
         run: |setup| ends::close(setup, window(1), queue(0, 1), spsc::Producer::close),
     },
+    Client {
+        name: "spsc/around",
+        what: "both ends take grants that go round the end of a ring of two blocks of 1, two attempts each",
+        run: |setup| setup.asserting(around),
+    },
 ];
+
+/// One item came and went, so the first grant has the last entry and then the first: it is committed as two blocks. The second one is in the
+/// ring's next round.
+fn around() {
+    let (mut tx, mut rx) = ends::used(queue(0, 1), 1)();
+    let producer = thread::spawn(move || {
+        let mut next = 0;
+        for attempt in 0..2 {
+            if let Ok(mut grant) = tx.reserve_around(2) {
+                let (end, start) = grant.uninit();
+                assert!(attempt > 0 || (end.len(), start.len()) == (1, 1), "the ring is empty");
+                next += grant.extend((next..).map(Pair::new)) as u64;
+                grant.commit();
+            }
+        }
+        (next, tx)
+    });
+    let mut expected = 0;
+    let mut read = |rx: &mut Consumer<Pair, Yield>| {
+        let there = rx.readable_around(2)?;
+        let (end, start) = there.as_slices();
+        for item in end.iter().chain(start) {
+            assert_eq!(item.number(), expected, "in order");
+            expected += 1;
+        }
+        let count = there.count();
+        there.release(count);
+        Ok::<_, TryPopError>(())
+    };
+    for _ in 0..2 {
+        let _ = read(&mut rx);
+    }
+    let (pushed, _tx) = producer.join().unwrap();
+    while read(&mut rx).is_ok() {}
+    assert_eq!(expected, pushed, "all that was pushed");
+}

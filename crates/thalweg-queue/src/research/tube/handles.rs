@@ -282,4 +282,4 @@ crate::handles::counted! {
 crate::handles::downgrade! { [Q: Tube, W: Wait] Producer<Q, W>, shared, |end| end.shared.handles.producers }
 crate::handles::downgrade! { [Q: Tube, W: Wait] Consumer<Q, W>, shared, |end| end.shared.handles.consumers }
 crate::wait::producer!(shared (Producer [Q] [] Q::Item [Q: Tube]));
-crate::wait::consumer!(shared (Consumer [Q] [] Q::Item [Q: Tube]));
+crate::wait::consumer!(shared (Consumer [Q] [] Q::Item [Q: Tube] is_full));

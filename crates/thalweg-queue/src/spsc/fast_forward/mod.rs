@@ -610,6 +610,32 @@ impl<T, W: Wait> Consumer<T, W, InPlace<T>> {
     pub fn peek(&mut self) -> Result<&T, TryPopError> {
         crate::grant::peek(self)
     }
+
+    /// As [`peek`](Self::peek), by a shared reference. It keeps no distance and empties no line behind it, so `peek` or a pop has to come too,
+    /// where the producer waits for room.
+    ///
+    /// ```
+    /// use thalweg_queue::spsc::fast_forward;
+    ///
+    /// let (mut tx, mut rx) = fast_forward::in_place(8)?;
+    /// tx.push("a letter")?;
+    /// let (one, other) = (&rx, &rx);
+    /// assert_eq!((one.front()?, other.front()?), (&"a letter", &"a letter"));
+    /// assert_eq!(rx.pop(), Ok("a letter"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn front(&self) -> Result<&T, TryPopError>
+    where
+        T: Sync,
+    {
+        // First: what was pushed before the end is seen by the look that follows.
+        let closed = self.is_closed();
+        if !self.ring.slot(self.tail).see() {
+            return Err(if closed { TryPopError::Closed } else { TryPopError::Empty });
+        }
+        // SAFETY: the slot at the tail, seen filled, is the consumer's until it is emptied (F2), which needs the end for itself.
+        Ok(unsafe { &*self.items(1, Access::Read) })
+    }
 }
 
 // SAFETY: the slot at the head, seen empty, is the producer's until it is published (F2).
