@@ -28,7 +28,7 @@ enum Event {
 
 struct Worker {
     jobs: Receiver<Job>,
-    quit: rendezvous::Receiver<()>,          //    Receiver<()>
+    quit: rendezvous::Receiver<()>,         //    Receiver<()>
     events: unbounded::mpmc::Sender<Event>, //     Sender<Event>
 }
 
@@ -84,7 +84,8 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         .map(|worker| thread::spawn(move || worker.run()))
         .collect();
     drop((todo, quits, events));
-    let asking: Vec<_> = (0..3).map(|n| (n, jobs.clone())).map(|(n, jobs)| thread::spawn(move || ask(&jobs, n))).collect();
+    let asking: Vec<_> =
+        (0..3).map(|n| (n, jobs.clone())).map(|(n, jobs)| thread::spawn(move || ask(&jobs, n))).collect();
 
     // It was a thread that moved on what came to a channel of futures.
     let (reply, answers) = mpmc::channel(1)?;
@@ -115,7 +116,8 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     assert_eq!(seen.pop_timeout(Duration::ZERO).err(), Some(PopTimeoutError::Closed)); // Disconnected
     println!("{done} jobs are done, {count} events came");
 
-    let channels: Vec<_> = (0..3).map(|_| mpmc::channel(1).map_err(Into::into)).collect::<Result<_, Box<dyn std::error::Error>>>()?;
+    let channels: Vec<_> =
+        (0..3).map(|_| mpmc::channel(1).map_err(Into::into)).collect::<Result<_, Box<dyn std::error::Error>>>()?;
     channels[1].0.push("a letter")?;
     let mut select = Select::new();
     for (n, (_, rx)) in channels.iter().enumerate() {

@@ -79,3 +79,10 @@
 //! So [`mpmc::with_capacity(8)`](crate::mpmc::with_capacity), of two blocks with four entries each, may be full with five items.
 //! [`mpmc::with_room(8)`](crate::mpmc::with_room) is not before there are eight, and [`mpmc::exact(8)`](crate::mpmc::exact) is when there are eight:
 //! exactly so, for more work with each item.
+//!
+//! # What is touched
+//!
+//! A queue asks for all of its memory when it is built, so that there is an error if there is none, and touches next to nothing of it: pages that no
+//! item has come to are not in memory, and a queue for 2^30 items is built at once. Three write what is beside the items then, and take as long as
+//! that takes: [`mpmc::exact`](crate::mpmc::exact) 32 bytes for each item; [`broadcast`](mod@crate::broadcast) a lock for each, next to it; and
+//! [`cnq`](crate::research::cnq::cnq()) the words of each capsule.

@@ -262,14 +262,28 @@ pub(crate) fn zeroes<T>(count: usize) -> Result<Box<[MaybeUninit<T>]>, BuildErro
     Ok(unsafe { Box::from_raw(NonNull::slice_from_raw_parts(first, count).as_ptr()) })
 }
 
+/// `count` times what `zero` gives, in one allocation, whose memory is not touched. Under loom such a thing is more than its memory.
+///
+/// # Safety
+///
+/// But for loom, that is nothing but zeroes.
+#[cfg(feature = "alloc")]
+pub(crate) unsafe fn zeroed<T>(count: usize, zero: impl Fn() -> T) -> Result<Box<[T]>, BuildError> {
+    #[cfg(loom)]
+    return boxed((0..count).map(|_| zero()));
+    #[cfg(not(loom))]
+    {
+        let _ = zero;
+        // SAFETY: by the caller's promise.
+        zeroes(count).map(|all| unsafe { all.assume_init() })
+    }
+}
+
 /// `count` words of zero in one allocation, whose memory is not touched.
 #[cfg(feature = "alloc")]
 pub(crate) fn words(count: usize) -> Result<Box<[AtomicU64]>, BuildError> {
-    #[cfg(loom)]
-    return boxed((0..count).map(|_| AtomicU64::new(0)));
-    #[cfg(not(loom))]
     // SAFETY: an atomic is its number.
-    zeroes(count).map(|words| unsafe { words.assume_init() })
+    unsafe { zeroed(count, || AtomicU64::new(0)) }
 }
 
 /// `count` slots without items in one allocation. Their memory is not touched, and no item's size is moved about: a slot is nothing but its

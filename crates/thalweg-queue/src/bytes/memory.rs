@@ -83,7 +83,8 @@ pub(super) struct Headers(Box<[AtomicU32]>);
 impl Headers {
     /// For so many granules: nothing at any of them.
     pub(super) fn new(granules: usize) -> Result<Self, BuildError> {
-        memory::boxed((0..granules).map(|_| AtomicU32::new(0))).map(Self)
+        // SAFETY: an atomic is its number.
+        unsafe { memory::zeroed(granules, || AtomicU32::new(0)) }.map(Self)
     }
 
     /// What starts at `granule`, if something was noted there and not cleared. It may be out of date if that was taken meanwhile.
@@ -117,7 +118,8 @@ impl Memory {
     pub(super) fn new(granules: usize) -> Result<Self, BuildError> {
         Ok(Self {
             headers: Headers::new(granules)?,
-            granules: memory::boxed((0..granules).map(|_| Slot::new(Granule([0; GRANULE]))))?,
+            // SAFETY: a slot is transparent, and a granule is its bytes.
+            granules: unsafe { memory::zeroed(granules, || Slot::new(Granule([0; GRANULE]))) }?,
         })
     }
 

@@ -28,7 +28,7 @@ impl<W: Wait> Overwriting<W> {
     pub(super) fn new(head: u64, blocks: usize, block_bytes: usize, wait: W) -> Result<Self, BuildError> {
         let cursors = Cursors::new(head, shape(blocks, block_bytes, |_| 1)?, wait)?;
         let capacity = cursors.shape.capacity();
-        let words = memory::boxed((0..capacity * (GRANULE / WORD)).map(|_| AtomicU64::new(0)))?;
+        let words = memory::words(capacity * (GRANULE / WORD))?;
         Ok(Self { headers: Headers::new(capacity)?, cursors, words })
     }
 
