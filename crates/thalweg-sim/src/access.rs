@@ -262,7 +262,9 @@ impl State {
         let (traffic, owned) = self.protocol.known(line);
         let free = traffic.free(core, write || owned);
         let taken = traffic.first != NOBODY && traffic.first != current;
-        if !background && (free > clock || taken) {
+        // A store in the buffer comes before one who waits, and not before a row of them.
+        let row = taken && traffic.first != traffic.last;
+        if if background { row } else { free > clock || taken } {
             self.line_up(line, free);
             return None;
         }
@@ -341,6 +343,10 @@ impl State {
             Kind::Load if global => thread.waited(passed, window),
             Kind::Load | Kind::Store => {
                 thread.clock = before + thread.done_meanwhile(passed + cost.access, thread.weight());
+                if let (Kind::Store, Some((_, since))) = (kind, thread.in_line) {
+                    // It stood in line from its buffer.
+                    thread.waited(before - since, window);
+                }
             }
             Kind::ReadModifyWrite => thread.credit = 0,
         }

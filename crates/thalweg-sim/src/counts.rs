@@ -153,9 +153,11 @@ impl Counts {
         self.memory_reads.total() + self.prefetches.memory_reads + self.memory_writes
     }
 
-    /// Requests that another core's private cache had to answer or obey, also for lines fetched ahead.
+    /// Requests that another core's private cache had to answer or obey, also for lines fetched ahead, and lines that a message device
+    /// sent into a cache, taken or not.
     pub fn snoops(&self) -> u64 {
-        self.sibling_hits + self.cache_transfers.total() + self.prefetches.transfers + self.invalidations
+        let device = self.device.injections + self.device.injections_rejected;
+        self.sibling_hits + self.cache_transfers.total() + self.prefetches.transfers + self.invalidations + device
     }
 
     /// As JSON has it, with the sums.

@@ -31,7 +31,7 @@
 //! |---|---|
 //! | cores | in order, but what follows a load that waits, within a window, is done meanwhile; SMT threads share a first-level cache, and slow each other down while they execute (not while they pause or wait); clusters share a second level |
 //! | caches | sets and ways, LRU; MESI between clusters, by an exact directory; a last level for each die that takes what is read, or what others lose |
-//! | contended lines | who asks first is served first, but for stores in a buffer, which do not stand in line: they have the line next; who has done an atomic operation on a line keeps it for some cycles |
+//! | contended lines | who asks first is served first, but a store in a buffer comes before one who waits: behind two or more it stands in line, and its thread with it, which gets that time back as behind a load; who has done an atomic operation on a line keeps it for some cycles |
 //! | wires | a transfer occupies the network of its die, the link to others, the memory |
 //! | stores | wait for their line in a store buffer, in order, while the thread goes on; read-modify-writes and sequentially consistent operations wait for them |
 //! | prefetching | the next line, or strides, within a page; streams as far ahead as the window reaches; lines that the program asks for ([`thalweg_sync::hint::prefetch`]) |

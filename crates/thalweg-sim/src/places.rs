@@ -1,10 +1,8 @@
 //! Hardware threads: who runs on which, and who comes next.
 
-use crate::failure::Reason;
 use crate::prefetch::Streams;
 use crate::threads::{NOBODY, Place, Runs, State, Status, Thread, Times};
 use crate::trace::What;
-use crate::waits::PATIENCE;
 use crate::window::Code;
 use crate::world::Fiber;
 use std::collections::VecDeque;
@@ -80,13 +78,9 @@ impl State {
             self.run_on(thread, place, clock);
             return;
         };
-        if let Status::Waits { reason: Reason::Spin, .. } = self.threads[running].status {
-            // It has yielded by then.
-            let patience = u64::from(PATIENCE) * self.machine.cost.pause;
-            let gone = self.threads[running].clock + patience;
-            self.leave(running, clock.max(gone));
-            self.run_on(thread, place, clock.max(gone + self.machine.cycles(self.machine.os.switch)));
-            return;
+        if self.places[place].queue.is_empty() && self.spins(running) {
+            // It may have run out of patience before anybody wanted its hardware thread.
+            self.agenda.set(place, clock.max(self.patient_until(running)));
         }
         self.places[place].queue.push_back(thread);
         self.queued += 1;

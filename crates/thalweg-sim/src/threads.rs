@@ -4,7 +4,8 @@
 //!
 //! - **T1** At most one thread is executing; it is [`State::current`], and its hardware thread is not on the agenda.
 //! - **T2** A thread that has its hardware thread is that one's `running`. If it is ready and not executing, the agenda
-//!   says when it goes on; if it waits, its hardware thread is not on the agenda.
+//!   says when it goes on. If it spins and others want its hardware thread, the agenda says when it yields that. If it waits otherwise, its
+//!   hardware thread is not on the agenda.
 //! - **T3** A ready thread without its hardware thread is in that one's queue, and in no other.
 
 use crate::access::{Kind, Step};
@@ -414,6 +415,10 @@ impl State {
                 continue;
             }
             let thread = self.places[place].running.expect("a place on the agenda has a thread");
+            if self.spins(thread) {
+                self.yields(place, time);
+                continue;
+            }
             self.current = thread;
             if let Some((line, kind, at)) = self.threads[thread].pending {
                 if self.threads[thread].in_line.is_none() && self.is_preempted() {

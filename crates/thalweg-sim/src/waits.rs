@@ -21,8 +21,8 @@ use thalweg_sync::engine::Site;
 pub(crate) const PATIENCE: u32 = 64;
 
 impl State {
-    /// The current thread waits. With a `deadline` (in cycles) no longer than that. Spinning keeps its hardware thread,
-    /// unless somebody else wants it.
+    /// The current thread waits. With a `deadline` (in cycles) no longer than that. Spinning keeps its hardware thread; if somebody else
+    /// wants it, until its patience is over.
     pub(crate) fn sleep(&mut self, reason: Reason, deadline: Option<u64>, at: Site) {
         let thread = self.current;
         let place = self.threads[thread].place;
@@ -38,32 +38,52 @@ impl State {
             self.leave(thread, clock);
             self.next_on(place, clock);
         } else if !self.places[place].queue.is_empty() {
-            let patience = u64::from(PATIENCE) * self.machine.cost.pause;
-            let gone = self.threads[thread].clock + patience;
-            self.leave(thread, gone);
-            self.next_on(place, gone);
+            self.agenda.set(place, self.patient_until(thread));
+        }
+    }
+
+    /// Until when a thread that spins keeps a hardware thread that somebody else wants. Then it has yielded.
+    pub(crate) fn patient_until(&self, thread: usize) -> u64 {
+        self.threads[thread].clock + u64::from(PATIENCE) * self.machine.cost.pause
+    }
+
+    /// True if the thread spins, and so waits on its hardware thread.
+    pub(crate) fn spins(&self, thread: usize) -> bool {
+        matches!(self.threads[thread].status, Status::Waits { reason: Reason::Spin, .. })
+    }
+
+    /// The patience of who spins on `place` is over at `time`: the hardware thread goes to who wants it, if somebody still does.
+    pub(crate) fn yields(&mut self, place: usize, time: u64) {
+        self.agenda.clear(place);
+        if let Some(thread) = self.places[place].running
+            && !self.places[place].queue.is_empty()
+        {
+            self.leave(thread, time);
+            self.next_on(place, time);
         }
     }
 
     /// A thread that waits goes on, not before `time`.
     pub(crate) fn wake(&mut self, thread: usize, time: u64) {
         let Status::Waits { reason, at } = self.threads[thread].status else { return };
-        self.threads[thread].ticket += 1;
-        self.threads[thread].status = Status::Ready;
         let spins = reason == Reason::Spin;
         let time = if spins { time } else { time + self.wake_up() };
-        let other = &mut self.threads[thread];
+        let before = self.threads[thread].clock;
         let period = self.machine.cost.pause.max(1);
         // It looks once for each pause.
-        let time = if spins { other.clock + time.saturating_sub(other.clock).next_multiple_of(period) } else { time };
-        let passed = time.saturating_sub(other.clock);
-        *(if spins { &mut other.times.spinning } else { &mut other.times.off }) += passed;
-        let before = other.clock;
-        other.clock = other.clock.max(time);
-        if spins {
-            other.still = (before, other.clock);
+        let time = if spins { before + time.saturating_sub(before).next_multiple_of(period) } else { time };
+        let (place, clock) = (self.threads[thread].place, before.max(time));
+        if self.places[place].running == Some(thread) && clock > self.patient_until(thread) {
+            self.yields(place, self.patient_until(thread));
         }
-        let (place, clock) = (other.place, other.clock);
+        let other = &mut self.threads[thread];
+        other.ticket += 1;
+        other.status = Status::Ready;
+        *(if spins { &mut other.times.spinning } else { &mut other.times.off }) += time.saturating_sub(before);
+        other.clock = clock;
+        if spins {
+            other.still = (before, clock);
+        }
         self.trace(thread, before, clock, What::Wait { reason, site: at });
         if self.places[place].running == Some(thread) {
             self.agenda.set(place, clock);

@@ -276,6 +276,10 @@ fn a_line_that_another_thread_of_the_core_brings_back_is_not_pushable() {
     });
     let device = report.counts.device;
     assert_eq!((device.injections, device.injections_rejected), (1, 1));
+    let counts = report.counts;
+    let by_caches =
+        counts.sibling_hits + counts.cache_transfers.total() + counts.prefetches.transfers + counts.invalidations;
+    assert_eq!(counts.snoops(), by_caches + 2, "each is a request that a cache obeys or rejects");
 }
 
 /// The flag is in the first-level cache's tag: it goes with it, though the second level keeps the line, and to write it moves nothing from another core.

@@ -245,6 +245,48 @@ fn more_threads_than_hardware_take_turns() {
     assert!((1.8..2.6).contains(&ratio), "eight threads on four took {ratio} times as long");
 }
 
+/// Who spins keeps a hardware thread that another one wants as long as its line comes soon, and gives it up if not.
+#[test]
+fn who_spins_is_patient() {
+    const ROUNDS: u64 = 100;
+    let round_nanos = |answer_after: u64| {
+        let nanos = Simulation::new(machine("x86-88t")).threads(2).jitter(0).try_run(&|| {
+            let ball = AtomicU64::new(0);
+            let turn = |who: u64, round: u64| spin::until(|| (ball.load(Acquire) == 2 * round + who).then_some(()));
+            thread::scope(|scope| {
+                let ball = &ball;
+                scope.spawn(move || {
+                    thread::pin_current(1).unwrap();
+                    for round in 0..ROUNDS {
+                        turn(1, round);
+                        thalweg_sync::hint::work(answer_after);
+                        ball.store(2 * round + 2, Release);
+                    }
+                });
+                // Wants the other's hardware thread all the time.
+                scope.spawn(|| {
+                    thread::pin_current(0).unwrap();
+                    while ball.load(Relaxed) < 2 * ROUNDS {
+                        thalweg_sync::hint::work(3_000);
+                    }
+                });
+                thread::pin_current(0).unwrap();
+                let before = time::now();
+                for round in 0..ROUNDS {
+                    ball.store(2 * round + 1, Release);
+                    turn(0, round + 1);
+                }
+                before.elapsed().as_nanos() as u64 / ROUNDS
+            })
+        });
+        nanos.unwrap().0
+    };
+    // A pause is 140 cycles of 3 GHz, so 64 are 3 us.
+    let (soon, late) = (round_nanos(3_000), round_nanos(30_000));
+    assert!(soon < 20_000, "an answer after 1 us takes {soon} ns: nearly all rounds without the other");
+    assert!(late > 100_000, "one after 10 us takes {late} ns: the other has its time slice each time");
+}
+
 #[test]
 fn parked_threads_cost_nothing_and_wake() {
     let report = Simulation::new(machine("x86-88t")).threads(2).run(|| {

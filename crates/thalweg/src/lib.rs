@@ -123,7 +123,7 @@ pub use kernel::output::Output;
 pub use kernel::ported::{Binder, In, Kernel, Out};
 pub use kernel::steps::{Begin, Change, Keep, Look, Spread, Steps};
 pub use kernel::{Flow, Io};
-pub use observe::{Allowance, Observer, Snapshot};
+pub use observe::{Allowance, Demand, Observer, Snapshot};
 pub use report::{EdgeReport, End, KernelReport, Report};
 pub use scheme::Scheme;
 pub use thalweg_queue::{BuildError, PushTimeoutError, TryPushError};

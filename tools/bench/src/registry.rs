@@ -62,8 +62,9 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 13] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 15] = [
         &ff::simulated::EXPERIMENTS,
+        &[ff::frames::EXPERIMENT],
         &figures::thesis::EXPERIMENTS,
         &[figures::uring::EXPERIMENT],
         &[figures::marking::EXPERIMENT],
@@ -72,6 +73,7 @@ pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::ex
         &figures::blq::EXPERIMENTS,
         &figures::applications::simulated::EXPERIMENTS,
         &[figures::partition::EXPERIMENT],
+        &[figures::shares::EXPERIMENT],
         &figures::vl::EXPERIMENTS,
         &figures::vl::QUEUES,
         &figures::queues::EXPERIMENTS,

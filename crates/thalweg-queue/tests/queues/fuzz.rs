@@ -225,7 +225,7 @@ fn spmc_drops_what_is_left_once() {
 /// A small ring and a long stream, with and without slip.
 #[test]
 fn fast_forward_keeps_order() {
-    for slip in [None, Some(fast_forward::Slip { danger: 2, good: 4, every: 3 })] {
+    for slip in [None, Some(fast_forward::Slip { danger: 2, good: 4, every: 3, stage: 0 })] {
         Fuzz::new().seeds(0..300).run(|| {
             let (mut tx, mut rx) = fast_forward::fast_forward(5).unwrap();
             if let Some(slip) = slip {

@@ -15,9 +15,9 @@ const SLOWER: usize = 16;
 const NEVER: usize = 1_000;
 const GOOD: usize = 16;
 
-const OFF: Slip = Slip { danger: 0, good: 0, every: NEVER };
-const AFTER_EMPTY: Slip = Slip { danger: GOOD / 2, good: GOOD, every: NEVER };
-const EVERY_FOUR: Slip = Slip { danger: GOOD / 2, good: GOOD, every: 4 };
+const OFF: Slip = Slip { danger: 0, good: 0, every: NEVER, stage: 0 };
+const AFTER_EMPTY: Slip = Slip { danger: GOOD / 2, good: GOOD, every: NEVER, stage: 0 };
+const EVERY_FOUR: Slip = Slip { danger: GOOD / 2, good: GOOD, every: 4, stage: 0 };
 
 /// How far the producer was ahead at a pop.
 #[derive(Clone, Copy)]

@@ -151,6 +151,40 @@ fn a_contended_line_has_one_owner_at_a_time_and_goes_around() {
     assert!(last / first < 1.3, "the first ended after {first}, the last after {last}: first come, first served");
 }
 
+/// A store comes before one who waits for its line. Before a row of them it does not: else whoever only stores has a contended line whenever it
+/// wants it.
+#[test]
+fn a_store_stands_in_line_behind_a_row_of_others() {
+    const STORES: u64 = 100;
+    let nanos_for = |others: usize| {
+        let (nanos, _) = time_of(&machine("x86-88t"), || {
+            let (word, over) = (CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0)));
+            thread::scope(|scope| {
+                for _ in 0..others {
+                    scope.spawn(|| {
+                        while over.load(Relaxed) == 0 {
+                            word.fetch_add(1, AcqRel);
+                        }
+                    });
+                }
+                thread::sleep(time::Duration::from_millis(2));
+                let before = time::now();
+                for _ in 0..STORES {
+                    word.store(0, Release);
+                    // It keeps the line no longer than for one.
+                    fence(SeqCst);
+                }
+                let passed = before.elapsed();
+                over.store(1, Relaxed);
+                passed.as_nanos() as u64
+            })
+        });
+        cycles(nanos) / STORES as f64
+    };
+    let (one, many) = (nanos_for(1), nanos_for(8));
+    assert!(many > 4.0 * one, "{one:.0} cycles beside one other, {many:.0} beside eight");
+}
+
 #[test]
 fn stores_wait_in_their_buffer_and_fences_for_them() {
     let machine = machine("x86-88t");

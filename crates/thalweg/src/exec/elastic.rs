@@ -424,7 +424,6 @@ impl<'a> Elastic<'a> {
         let length = if clear { self.hold } else { self.doubt };
         (self.doubt, self.hold) =
             if clear { (DOUBT, (self.hold * 2).min(SURE)) } else { ((self.doubt * 2).min(HOLD), HOLD) };
-        #[cfg(all(feature = "daemon", target_os = "linux"))]
         if let (false, Some(pane)) = (keep_more, worker.core.control.eyes.pane()) {
             pane.judge(few, clock + length);
         }
@@ -637,7 +636,6 @@ mod tests {
             fn let_work(&self, workers: usize) {
                 self.0.target.store(workers, Relaxed);
             }
-            #[cfg(all(feature = "daemon", target_os = "linux"))]
             fn demand(&self) -> observe::Demand {
                 unreachable!("nobody asks")
             }

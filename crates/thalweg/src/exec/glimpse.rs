@@ -3,10 +3,9 @@
 use super::stats::{At, KernelStats, Row};
 use super::{Core, Post};
 use crate::kernel::Why;
-#[cfg(all(feature = "daemon", target_os = "linux"))]
-use crate::observe::Demand;
 use crate::observe::{
-    Crew, Doing, EdgeSnapshot, KernelSnapshot, Kind, Latency, Look, Snapshot, Trace, WorkerSnapshot, WorkerState,
+    Crew, Demand, Doing, EdgeSnapshot, KernelSnapshot, Kind, Latency, Look, Snapshot, Trace, WorkerSnapshot,
+    WorkerState,
 };
 use crate::report::End;
 use crate::topology;
@@ -39,14 +38,12 @@ impl Look for Glimpse<'_, '_> {
         self.core.control.bell.ring_all();
     }
 
-    #[cfg(all(feature = "daemon", target_os = "linux"))]
     fn demand(&self) -> Demand {
         demand(self.core)
     }
 }
 
 /// What could be used now: by the workers that are at work, and for what is ready and nobody is at. No more than there are.
-#[cfg(all(feature = "daemon", target_os = "linux"))]
 fn demand(core: &Core<'_>) -> Demand {
     let works = core.rows.iter().filter(|row| row.worker.in_code.load(Relaxed)).count();
     let (mut could, mut work) = (works, 0_u64);

@@ -1,9 +1,8 @@
 //! How many workers of a run may work, said from outside.
 
-use super::Pane;
+use super::{Demand, Pane};
 use std::fmt;
 use thalweg_sync::sync::Arc;
-#[cfg(all(feature = "daemon", target_os = "linux"))]
 use thalweg_sync::time::now;
 
 /// Who sets bounds. The smallest counts.
@@ -32,19 +31,12 @@ pub(crate) struct Bounds {
     asked: usize,
     least: usize,
     /// The number that was found to be worth it, and until when that holds.
-    #[cfg(all(feature = "daemon", target_os = "linux"))]
     worth: (usize, u64),
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self {
-            by: [usize::MAX; 2],
-            asked: usize::MAX,
-            least: 1,
-            #[cfg(all(feature = "daemon", target_os = "linux"))]
-            worth: (usize::MAX, 0),
-        }
+        Self { by: [usize::MAX; 2], asked: usize::MAX, least: 1, worth: (usize::MAX, 0) }
     }
 }
 
@@ -70,10 +62,7 @@ impl Pane {
         // Where nobody can stand in for a worker, all go on.
         let crew = crew.unwrap_or(Crew { asked: usize::MAX, least: usize::MAX });
         (bounds.asked, bounds.least) = (crew.asked, crew.least);
-        #[cfg(all(feature = "daemon", target_os = "linux"))]
-        {
-            bounds.worth = (usize::MAX, 0);
-        }
+        bounds.worth = (usize::MAX, 0);
         (bounds.target() < crew.asked).then(|| bounds.target())
     }
 
@@ -106,20 +95,18 @@ impl Pane {
     }
 
     /// More than so many were found not to be worth it, which holds until a time on the clock.
-    #[cfg(all(feature = "daemon", target_os = "linux"))]
     pub(crate) fn judge(&self, worth: usize, until: u64) {
         self.lock().bounds.worth = (worth, until);
     }
 
     /// What the run that goes on could use; nothing if none does.
-    #[cfg(all(feature = "daemon", target_os = "linux"))]
-    pub(crate) fn demand(&self) -> super::Demand {
+    pub(crate) fn demand(&self) -> Demand {
         let state = self.lock();
         // O1: under the lock.
-        let Some(run) = state.now else { return super::Demand::default() };
+        let Some(run) = state.now else { return Demand::default() };
         let (demand, (worth, until)) = (run.demand(), state.bounds.worth);
         let worth = if now().as_nanos() < until { worth } else { usize::MAX };
-        super::Demand { could: demand.could.min(worth.max(demand.works)), ..demand }
+        Demand { could: demand.could.min(worth.max(demand.works)), ..demand }
     }
 }
 
@@ -145,6 +132,27 @@ impl Allowance {
     /// How many are allowed. Fewer than were asked for, if a daemon grants the whole process fewer (feature `daemon`).
     pub fn workers(&self) -> usize {
         self.pane.lock().bounds.smallest()
+    }
+
+    /// What the run that goes on could use now; nothing if none does, or if it began before the graph's first allowance was made.
+    ///
+    /// With it a program shares out cores among its own graphs, as the daemon does among programs.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// let mut graph = Graph::new();
+    /// let work = graph.source(0..100_000_u64) >> graph.parallel_map(|n| n * n) >> graph.sink(drop);
+    /// graph += work;
+    /// let allowance = graph.allowance();
+    /// assert_eq!(allowance.demand().could, 0); // nothing runs
+    /// graph.run(Scheme::default())?;
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
+    ///
+    /// Costs a look at each worker and each kernel.
+    pub fn demand(&self) -> Demand {
+        self.pane.demand()
     }
 }
 

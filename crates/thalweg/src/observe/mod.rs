@@ -106,20 +106,19 @@ pub(crate) trait Look: Sync {
     /// Lets so many workers work.
     fn let_work(&self, workers: usize);
     /// What it could use now.
-    #[cfg(all(feature = "daemon", target_os = "linux"))]
     fn demand(&self) -> Demand;
 }
 
-/// What a run could use at a moment.
-#[cfg(all(feature = "daemon", target_os = "linux"))]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Demand {
+/// What a run could use at a moment: see [`Allowance::demand`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Demand {
     /// Workers that are at work.
-    pub(crate) works: usize,
+    pub works: usize,
     /// Workers that have or would find work, these included.
-    pub(crate) could: usize,
-    /// What the blocks cost that wait for a worker, in nanoseconds of one.
-    pub(crate) work: u64,
+    pub could: usize,
+    /// What the blocks cost that wait for a worker, in nanoseconds of one, by what their kernels took lately.
+    pub work: u64,
 }
 
 /// Where observers find the run of a graph: one for each graph that is observed, across runs.

@@ -104,7 +104,7 @@ impl Bbq {
     }
 
     /// A queue of two blocks or more, of so many entries each.
-    fn with_blocks(blocks: usize, entries: usize) -> Self {
+    pub(crate) fn with_blocks(blocks: usize, entries: usize) -> Self {
         let block = |number: usize| {
             let cursor = || CachePadded(AtomicU64::new(if number == 0 { 0 } else { entries as u64 }));
             Block {

@@ -67,6 +67,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "ff/figure9", asks: "FastForward's Figure 9: stages that vary a little or more, and unbalanced ones, with and without slip maintenance", native: true, machine: Some("x86-4") },
     Entry { name: "ff/figure10", asks: "FastForward's Figure 10: how many operations of unbalanced stages wait for a line, with and without slip maintenance", native: true, machine: Some("x86-4") },
     Entry { name: "ff/figure11", asks: "FastForward's Figure 11: two stages, on one die and on two sockets", native: false, machine: Some("x86-4") },
+    Entry { name: "ff/figure12", asks: "FastForward's Figure 12: frames of 64 to 1518 bytes at line rate through three stages, by pointer", native: false, machine: Some("x86-4") },
     Entry { name: "bbq/figure2.6", asks: "the thesis' Figure 2.6: BBQ with 2 to 256 blocks and 128 to 32768 entries, four producers and a consumer", native: true, machine: None },
     Entry { name: "bbq/figure2.7", asks: "the thesis' Figure 2.7: one to eight producers, a consumer; pushes and pops by FAA or CAS; drop-old mode with and without a consumer; entries of any size", native: true, machine: None },
     Entry { name: "applications/native", asks: "the applications on made-up input, each beside its sequential program, by default and on one worker", native: true, machine: None },
@@ -81,7 +82,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "thesis/4.1", asks: "the thesis' Figure 4.1a to c, e and f: what synchronisation, thieves, and who asks for its size cost the owner of a queue, and who shares its lines", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/4.9", asks: "the thesis' Figure 4.9: LIFO queues, by how much is stolen", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/4.10", asks: "the thesis' Figure 4.10: FIFO queues, by how much is stolen", native: false, machine: Some("x86-88t") },
-    Entry { name: "thesis/4.11", asks: "the thesis' Figure 4.11: a pool of eight queues on two sockets, by policy", native: false, machine: Some("x86-88t") },
+    Entry { name: "thesis/4.11", asks: "the thesis' Figure 4.11: pools of eight LIFO queues, and of FIFO queues, on two sockets, by policy", native: false, machine: Some("x86-88t") },
     Entry { name: "thesis/4.12", asks: "the thesis' Figure 4.12 in small: workers that mark a heap, by BWoS and by Chase and Lev's queue", native: false, machine: Some("x86-88t") },
     Entry { name: "blq/schemes", asks: "BLQ's incast, outcast and pipeline under its schemes, by its own form of queues", native: false, machine: Some("arm-32") },
     Entry { name: "blq/streams", asks: "BLQ's incast, outcast and pipeline under its schemes, by the streams of thalweg", native: false, machine: Some("arm-32") },
@@ -90,6 +91,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "danbi/scaling", asks: "DANBI's Figures 3 and 4, by its own runtime: three graphs on 1 to 40 cores", native: false, machine: Some("x86-40") },
     Entry { name: "danbi/streams", asks: "the graphs and configurations of danbi/scaling, by the streams of thalweg", native: false, machine: Some("x86-40") },
     Entry { name: "danbi/applications", asks: "DANBI's Figure 3: its seven applications on 1 to 40 cores; what kernels compute is charged as `lab prices` measured it", native: false, machine: Some("x86-40") },
+    Entry { name: "daemon/four", asks: "four applications whose bursts take turns on 40 cores: under the daemon's policy, with a quarter each, or managed by nobody", native: false, machine: Some("x86-40") },
     Entry { name: "vl/ping-pong", asks: "Virtual-Link: two threads, seven balls there and back", native: false, machine: Some("vl-16") },
     Entry { name: "vl/halo", asks: "Virtual-Link: 16 threads exchange with their neighbours", native: false, machine: Some("vl-16") },
     Entry { name: "vl/sweep", asks: "Virtual-Link: waves through a grid of 16 threads", native: false, machine: Some("vl-16") },
@@ -245,7 +247,7 @@ mod tests {
         assert_eq!(here(&["streams/farm", "streams/"])[0], "streams/farm");
         assert_eq!(here(&["streams/farm", "streams/farm"]).len(), 1);
         let simulated = names(&["ff"], World::Machines).unwrap();
-        assert_eq!(simulated, ["ff/figure8", "ff/figure9", "ff/figure10", "ff/figure11"]);
+        assert_eq!(simulated, ["ff/figure8", "ff/figure9", "ff/figure10", "ff/figure11", "ff/figure12"]);
         assert_eq!(here(&["ff"]), simulated[..3]);
     }
 

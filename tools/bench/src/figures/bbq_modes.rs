@@ -2,7 +2,7 @@
 //! eight producers.
 //!
 //! The paper compares FAA with CAS of the same machine, for pushes. Here they are CAS in BBQ, and FAA in BBQ as a tube and in FAAQ; pops are CAS
-//! in the first two, and FAA in FAAQ.
+//! in the first two, and FAA in FAAQ. Beside them stands BBQ as the thesis prints it, with FAA for pushes.
 
 use std::thread;
 
@@ -14,8 +14,9 @@ use thalweg_queue::{
     research::{faaq, tube},
 };
 
+use crate::baselines::bbq::Bbq;
 use crate::harness::Role::*;
-use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
+use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
 use crate::machine::{Start, Timing};
 use crate::queues::crew::Crew;
 use crate::queues::stamps::Clock;
@@ -33,6 +34,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contender::<Shared>("thalweg-bbq, push and pop by CAS", items),
         contender::<Cas>("thalweg-tube bbq, push by FAA, pop by CAS", items),
         contender::<Faa>("thalweg-tube faaq, push and pop by FAA", items),
+        as_role::<Printed>(Peer, "bbq as printed, push by FAA, pop by CAS", items),
     ];
     let sizes = vec![
         contender::<Bytes<1, 1>>("thalweg-bbq bytes, of 8 bytes", items),
@@ -63,7 +65,11 @@ fn params(items: u64) -> serde_json::Value {
 }
 
 fn contender<Q: Queue<Shape = (usize, usize)>>(name: &str, items: u64) -> Contender {
-    Contender::new(Ours, name, params(items), move || {
+    as_role::<Q>(Ours, name, items)
+}
+
+fn as_role<Q: Queue<Shape = (usize, usize)>>(role: Role, name: &str, items: u64) -> Contender {
+    Contender::new(role, name, params(items), move || {
         let figure = |producers| {
             let (timing, _) = Many { producers, items, clock: None }.run::<Q>(SHAPE)?;
             Ok(timing.nanos_per(items))
@@ -152,6 +158,28 @@ impl Queue for Shared {
 
     fn build((blocks, entries): (usize, usize)) -> (Self::Tx, Self::Rx) {
         mpmc::with_wait(blocks, entries, Yield).expect("the shape is possible")
+    }
+
+    fn push(tx: &Self::Tx, value: u64) -> bool {
+        tx.try_push(value).is_ok()
+    }
+
+    fn pop(rx: &Self::Rx) -> Option<u64> {
+        rx.try_pop().ok()
+    }
+}
+
+/// BBQ as the thesis prints it.
+struct Printed;
+
+impl Queue for Printed {
+    type Shape = (usize, usize);
+    type Tx = Bbq;
+    type Rx = Bbq;
+
+    fn build((blocks, entries): (usize, usize)) -> (Self::Tx, Self::Rx) {
+        let queue = Bbq::with_blocks(blocks, entries);
+        (queue.clone(), queue)
     }
 
     fn push(tx: &Self::Tx, value: u64) -> bool {

@@ -21,6 +21,8 @@ pub(crate) mod partition;
 #[cfg(feature = "machines")]
 pub(crate) mod queues;
 #[cfg(feature = "machines")]
+pub(crate) mod shares;
+#[cfg(feature = "machines")]
 pub(crate) mod stealing;
 #[cfg(feature = "machines")]
 pub(crate) mod streams;

@@ -4,13 +4,12 @@ pub(crate) mod ends;
 
 use serde_json::json;
 use thalweg_queue::edges::table::{self, Strength, Table};
-use thalweg_queue::stealing::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Sequential};
+use thalweg_queue::stealing::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Sequential, Stealer};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use thalweg_sync::{CachePadded, hint, spin, time};
 
-use self::ends::{ABP, ABP_SC, BBQ, Contender, Ends, FIFO, LIFO, Owner, PLAIN, PLAIN_RING, READ, WRITTEN};
-use crate::baselines::abp::abp;
+use self::ends::{ABP, ABP_SC, BBQ, Contender, Ends, FIFO, LIFO, Owner, PLAIN, PLAIN_RING, READ, Thief, WRITTEN};
 use crate::figures::queues::RIGHT;
 use crate::machines::experiment::{EVERY, Experiment, Panel, RATE, Setting, said};
 use crate::machines::point::{Figures, Point, Role, Run, together};
@@ -45,7 +44,7 @@ const CAPACITY: usize = if cfg!(test) { 512 } else { 8192 };
 const BLOCKS: usize = 8;
 /// How much is to be stolen of what is put, or at how many of the owner's operations its size is to be asked for, in
 /// percent.
-const SHARES: [u64; 5] = [0, 1, 5, 10, 20];
+const SHARES: [u64; 6] = [0, 1, 5, 10, 20, 30];
 const STOLEN_UNIT: &str = "% stolen";
 const ASKED_UNIT: &str = "% asked";
 
@@ -92,22 +91,25 @@ fn padded(count: u64) -> CachePadded<AtomicU64> {
     CachePadded(AtomicU64::new(count))
 }
 
-/// The owner fills its queue and empties it, again and again; a thief takes so many percent of what is put, if it can.
+/// The owner fills its queue and takes the rest of what it put, again and again; a thief takes so many percent of it. As in the thesis, it
+/// is the owner's gets that are lowered: a thief that is slow holds the owner up, instead of stealing less.
 fn owner_and_thief(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usize) -> Figures {
     let (mut owner, mut thief) = make();
     // What was put, lately, and more than all at the end.
     let put = CachePadded(AtomicU64::new(0));
-    let [stolen, operations, nanos] = [0, 0, 0].map(padded);
+    let [stolen, operations, nanos, counted] = [0; 4].map(padded);
     let own: Role<'_> = Box::new(|| {
         // Once for the caches.
-        round(&mut *owner, |_| ());
+        round(&mut *owner, 0, |_| ());
         let began = time::now();
-        let all: u64 = (0..rounds)
-            .map(|round| round * CAPACITY as u64)
-            .map(|before| self::round(&mut *owner, |count| put.store(before + count, Relaxed)))
-            .sum();
+        let (mut before, mut taken) = (0, 0);
+        while before < rounds * CAPACITY as u64 {
+            let (more, fewer) = round(&mut *owner, percent, |count| put.store(before + count, Relaxed));
+            (before, taken) = (before + more, taken + fewer);
+        }
         nanos.store(began.elapsed().as_nanos() as u64, Relaxed);
-        operations.store(all, Relaxed);
+        operations.store(before + taken, Relaxed);
+        counted.store(before, Relaxed);
         put.store(u64::MAX, Release);
     });
     let steals: Role<'_> = Box::new(|| {
@@ -121,8 +123,8 @@ fn owner_and_thief(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
         stolen.store(count, Relaxed);
     });
     together(1, vec![(0, own), (thief_at, steals)]);
-    let [stolen, operations, nanos] = [&stolen, &operations, &nanos].map(|count| count.load(Relaxed));
-    let share = 100.0 * stolen as f64 / (rounds * CAPACITY as u64) as f64;
+    let [stolen, operations, nanos, put] = [&stolen, &operations, &nanos, &counted].map(|count| count.load(Relaxed));
+    let share = 100.0 * stolen as f64 / put as f64;
     Figures { more: vec![(STOLEN_UNIT, share)], ..Figures::new(operations + stolen, nanos) }
 }
 
@@ -140,7 +142,8 @@ fn owner_and_asker(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
                 counted.store(1, Relaxed);
             }
             let began = time::now();
-            let count = round(&mut *owner, |_| ());
+            let (put, taken) = round(&mut *owner, 0, |_| ());
+            let count = put + taken;
             let took = began.elapsed().as_nanos() as u64;
             before += took;
             pace.store(before / (done + 1), Relaxed);
@@ -173,9 +176,9 @@ fn owner_and_asker(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
     Figures { more: vec![(ASKED_UNIT, share)], ..Figures::new(operations, nanos) }
 }
 
-/// Puts until it is full, and takes until it is empty. Says now and then how much was put; gives how many items were put
-/// and taken.
-fn round(owner: &mut dyn Owner, mut tell: impl FnMut(u64)) -> u64 {
+/// Puts until it is full, and takes until it is empty, or all of what it put but so many percent, and at least one. Says now and then how
+/// much was put; gives how many items were put and taken.
+fn round(owner: &mut dyn Owner, left: u64, mut tell: impl FnMut(u64)) -> (u64, u64) {
     let put = (0_u64..)
         .take_while(|&item| {
             if item.is_multiple_of(128) {
@@ -183,9 +186,11 @@ fn round(owner: &mut dyn Owner, mut tell: impl FnMut(u64)) -> u64 {
             }
             owner.push(item)
         })
-        .count();
-    let taken = std::iter::from_fn(|| owner.pop()).count();
-    (put + taken) as u64
+        .count() as u64;
+    tell(put);
+    let most = if left > 0 { (put - put * left / 100).max(1) } else { u64::MAX };
+    let taken = (0..most).map_while(|_| owner.pop()).count() as u64;
+    (put, taken)
 }
 
 /// A point at which one owner works, and perhaps a thief.
@@ -268,8 +273,19 @@ type Crew = fn(&[usize]) -> Vec<Worker>;
 type Worker = (Box<dyn Owner>, Box<dyn FnMut() -> Option<u64> + Send>);
 
 fn crew<P: Policy + 'static>(nodes: &[usize], policy: fn() -> P) -> Vec<Worker> {
-    let queues = (0..WORKERS).map(|_| stealing::lifo::<u64>(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT));
-    let (owners, stealers): (Vec<_>, Vec<_>) = queues.unzip();
+    pooled(|| stealing::lifo::<u64>(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT), nodes, policy)
+}
+
+fn fifo_crew<P: Policy + 'static>(nodes: &[usize], policy: fn() -> P) -> Vec<Worker> {
+    pooled(|| stealing::fifo::<u64>(BLOCKS, CAPACITY / BLOCKS).expect(RIGHT), nodes, policy)
+}
+
+fn pooled<O: Owner + 'static, P: Policy + 'static>(
+    queue: fn() -> (O, Stealer<u64>),
+    nodes: &[usize],
+    policy: fn() -> P,
+) -> Vec<Worker> {
+    let (owners, stealers): (Vec<_>, Vec<_>) = (0..WORKERS).map(|_| queue()).unzip();
     let pool = Pool::new(stealers).with_nodes(nodes.iter().copied());
     (owners.into_iter().enumerate())
         .map(|(own, owner)| -> Worker {
@@ -279,28 +295,24 @@ fn crew<P: Policy + 'static>(nodes: &[usize], policy: fn() -> P) -> Vec<Worker> 
         .collect()
 }
 
-/// ABP queues under the policy that served them best in the thesis, best of two.
-fn abp_crew(_: &[usize]) -> Vec<Worker> {
-    let mut thieves = Vec::with_capacity(WORKERS);
-    let owners: [_; WORKERS] = std::array::from_fn(|_| {
-        let (owner, thief) = abp::<false>(CAPACITY);
-        thieves.push(thief);
-        owner
-    });
+/// Other queues under the policy that served them best in the thesis, best of two.
+fn rivals<T: Thief + Clone + 'static>(queue: fn() -> (Box<dyn Owner>, T)) -> Vec<Worker> {
+    let (owners, thieves): (Vec<_>, Vec<_>) = (0..WORKERS).map(|_| queue()).unzip();
     (owners.into_iter().enumerate())
         .map(|(own, owner)| -> Worker {
-            let (thieves, mut rng) = (thieves.clone(), stealing::Rng::new(own as u64));
+            let (mut thieves, mut rng) = (thieves.clone(), stealing::Rng::new(own as u64));
             let steal = move || {
-                let [one, other] = [(); 2].map(|()| &thieves[(own + 1 + rng.below(WORKERS - 1)) % WORKERS]);
-                if one.len() >= other.len() { one.steal() } else { other.steal() }
+                let [one, other] = [(); 2].map(|()| (own + 1 + rng.below(WORKERS - 1)) % WORKERS);
+                let victim = if thieves[one].size() >= thieves[other].size() { one } else { other };
+                thieves[victim].steal()
             };
-            (Box::new(owner), Box::new(steal))
+            (owner, Box::new(steal))
         })
         .collect()
 }
 
 fn figure_4_11(setting: &Setting<'_>) -> Vec<Point> {
-    let crews: [(&str, Crew); 9] = [
+    let lifo: &[(&str, Crew)] = &[
         ("bwos, random", |nodes| crew(nodes, || Random)),
         ("bwos, sequential", |nodes| crew(nodes, || Sequential)),
         ("bwos, last", |nodes| crew(nodes, || Last::new(Random))),
@@ -309,7 +321,15 @@ fn figure_4_11(setting: &Setting<'_>) -> Vec<Point> {
         ("bwos, numa", |nodes| crew(nodes, || Near(Random))),
         ("bwos, probabilistic", |nodes| crew(nodes, || Probabilistic::new(Random))),
         ("bwos, probabilistic numa", |nodes| crew(nodes, || Probabilistic::new(Near(Random)))),
-        ("abp, best of two", abp_crew),
+        ("abp, best of two", |_| rivals(ends::abp_queue)),
+    ];
+    let fifo: &[(&str, Crew)] = &[
+        ("bwos, random", |nodes| fifo_crew(nodes, || Random)),
+        ("bwos, best of two", |nodes| fifo_crew(nodes, || BestOf(2))),
+        ("bwos, numa", |nodes| fifo_crew(nodes, || Near(Random))),
+        ("bwos, probabilistic", |nodes| fifo_crew(nodes, || Probabilistic::new(Random))),
+        ("bwos, probabilistic numa", |nodes| fifo_crew(nodes, || Probabilistic::new(Near(Random)))),
+        ("bbq, best of two", |_| rivals(ends::bbq_queue)),
     ];
     let far = setting.machine.neighbours().last().map_or(0, |&(_, cpu)| cpu);
     // Half of the workers on each of two sockets, as far as there are hardware threads.
@@ -318,12 +338,14 @@ fn figure_4_11(setting: &Setting<'_>) -> Vec<Point> {
     };
     let rounds = setting.part(4, 1);
     let mut points = Vec::new();
-    for (contender, make) in crews {
+    let crews = [("pool", lifo), ("FIFO pool", fifo)];
+    let crews = crews.into_iter().flat_map(|(workload, crews)| crews.iter().map(move |crew| (workload, crew)));
+    for (workload, &(contender, make)) in crews {
         for factor in [0, 1, 10, 100] {
             let attempts = CAPACITY * factor / 100;
             let threads = setting.threads;
             points.push(Point {
-                workload: "pool",
+                workload,
                 contender,
                 label: format!("balancing factor {factor} %"),
                 params: json!({ "rounds": rounds, "capacity": CAPACITY, "workers": WORKERS, "attempts": attempts }),
@@ -346,7 +368,8 @@ fn balance(make: Crew, rounds: u64, attempts: usize, place: impl Fn(usize) -> us
         Box::new(move || {
             let mut own = 0;
             for _ in 0..rounds {
-                own += round(&mut *owner, |_| ());
+                let (put, taken) = round(&mut *owner, 0, |_| ());
+                own += put + taken;
                 own += (0..attempts).filter(|_| steal().is_some()).count() as u64;
             }
             operations.fetch_add(own, AcqRel);

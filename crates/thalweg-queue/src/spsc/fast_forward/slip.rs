@@ -9,6 +9,10 @@
 /// waited for again. So an item whose producer stops right after it is held back for 16 pauses at most, which are less than a
 /// microsecond. One that others follow in time may be held back until there are `good`: so many times the pauses at most.
 ///
+/// A producer whose items lie further apart than 12 pauses is taken for one that stops, so the queue never gets `good` items long. Who knows
+/// how long a stage takes says so in `stage`, and the wait is the paper's: for as long as the missing items take, until they are there or
+/// no more have come. Then an item whose producer stops right after it is held back for `stage` times `good` pauses, and 16.
+///
 /// No number is refused, as each has a meaning: a `danger` above `good` counts as `good`, a `good` above the capacity as the capacity,
 /// an `every` of 0 as 1; and with a `danger` of 0 there is no wait.
 ///
@@ -30,12 +34,14 @@ pub struct Slip {
     /// How many pops there are from one look to the next. A pop that finds nothing also asks for a look, and
     /// after a wait in vain at least those that were there are popped first.
     pub every: usize,
+    /// How many pauses of the processor, of 5 to 50 ns each, the stage takes for an item. 0 if that is not known.
+    pub stage: usize,
 }
 
 impl Default for Slip {
-    /// The paper's constants: two lines, six lines, 64 pops, for lines of 64 bytes and words of 8.
+    /// The paper's constants: two lines, six lines, 64 pops, for lines of 64 bytes and words of 8; and no `stage`.
     fn default() -> Self {
-        Self { danger: 16, good: 48, every: 64 }
+        Self { danger: 16, good: 48, every: 64, stage: 0 }
     }
 }
 
@@ -55,7 +61,7 @@ pub(super) struct Slipping {
 impl Slipping {
     pub(super) fn new(slip: Slip, capacity: usize) -> Self {
         let good = slip.good.min(capacity);
-        let slip = Slip { danger: slip.danger.min(good), good, every: slip.every.max(1) };
+        let slip = Slip { danger: slip.danger.min(good), good, every: slip.every.max(1), stage: slip.stage };
         Self { slip, left: 0 }
     }
 
@@ -80,7 +86,8 @@ impl Slipping {
 
     /// Returns how many items it waited for others with in vain.
     fn keep_distance(self, filled: impl Fn(usize) -> bool, mut pause: impl FnMut()) -> usize {
-        let Slip { danger, good, .. } = self.slip;
+        let Slip { danger, good, stage, .. } = self.slip;
+        let patience = if stage > 0 { 1 } else { IN_VAIN };
         if danger == 0 || filled(danger - 1) {
             return 0;
         }
@@ -90,11 +97,13 @@ impl Slipping {
             in_vain = if length == before { in_vain + 1 } else { 0 };
             if length == 0 || length == good {
                 return 0;
-            } else if in_vain == IN_VAIN {
+            } else if in_vain == patience {
                 return length;
             }
             before = length;
-            (length..=good).take(PAUSES).for_each(|_| pause());
+            let missing = good - length + 1;
+            let pauses = if stage > 0 { stage.saturating_mul(missing) } else { missing.min(PAUSES) };
+            (0..pauses).for_each(|_| pause());
         }
     }
 }
@@ -105,7 +114,7 @@ mod tests {
     use alloc::vec::Vec;
     use core::cell::Cell;
 
-    const SLIP: Slip = Slip { danger: 4, good: 9, every: 5 };
+    const SLIP: Slip = Slip { danger: 4, good: 9, every: 5, stage: 0 };
 
     /// A queue that grows by an item with each question, up to `most`.
     struct Stream {
@@ -157,8 +166,26 @@ mod tests {
         for good in [2, 9, 4_096] {
             let stream = Stream::new(1, 1);
             let mut pauses = 0;
-            Slipping::new(Slip { danger: good, good, every: 1 }, 4_096).adjusted(|n| stream.filled(n), || pauses += 1);
+            Slipping::new(Slip { danger: good, good, every: 1, stage: 0 }, 4_096)
+                .adjusted(|n| stream.filled(n), || pauses += 1);
             assert_eq!(pauses, IN_VAIN * good.min(PAUSES), "good: {good}");
+        }
+    }
+
+    /// One whose items lie 16 pauses apart: it is taken for one that stops, unless the consumer knows how long its stage takes.
+    #[test]
+    fn a_slow_stage_is_waited_for_by_its_time() {
+        for (stage, expected) in [(0, 2), (16, 9)] {
+            let pauses = Cell::new(0);
+            let length = || 2 + pauses.get() / 16;
+            let slipping = Slipping::new(Slip { stage, ..SLIP }, 100);
+            let slipping = slipping.adjusted(|n| length() > n, || pauses.set(pauses.get() + 1));
+            assert!(length() - expected <= 1, "{} items", length());
+            // Who stops is given up after one such time.
+            let before = pauses.get();
+            slipping.looking_soon().adjusted(|n| n < 1, || pauses.set(pauses.get() + 1));
+            let most = if stage > 0 { 16 * 9 } else { IN_VAIN * PAUSES };
+            assert_eq!(pauses.get() - before, most, "stage: {stage}");
         }
     }
 
@@ -175,7 +202,7 @@ mod tests {
                         pauses.set(0);
                     }
                 };
-                let mut slipping = Slipping::new(Slip { danger: 16, good: 16, every }, 4_096);
+                let mut slipping = Slipping::new(Slip { danger: 16, good: 16, every, stage: 0 }, 4_096);
                 for popped in 0..first + later {
                     let pause = || {
                         pauses.set(pauses.get() + 1);

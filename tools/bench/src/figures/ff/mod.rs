@@ -1,7 +1,9 @@
-//! FastForward's Figures 8 to 11.
+//! FastForward's Figures 8 to 12.
 
 #[cfg(feature = "native")]
 pub(crate) mod caches;
+#[cfg(feature = "machines")]
+pub(crate) mod frames;
 #[cfg(feature = "native")]
 #[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
 mod looped;

@@ -4,9 +4,10 @@
 //! what slip maintenance is for hardly happens to it.
 
 use serde_json::json;
+use thalweg_queue::TryPushError;
 use thalweg_queue::Yield;
+use thalweg_queue::research::{lamport, locked};
 use thalweg_queue::spsc::fast_forward::{self, Slip};
-use thalweg_queue::{TryPushError, research::lamport};
 use thalweg_sync::{hint, spin};
 
 use super::noise::{MISSING, Noise, WORK};
@@ -51,11 +52,11 @@ const SIZES: [(usize, &str); 4] =
     [(128, "128 entries"), (192, "192 entries"), (256, "256 entries"), (2048, "2048 entries")];
 
 /// The ends of a queue, which do not wait.
-type Ends = (Box<dyn FnMut(Item) -> bool + Send>, Box<dyn FnMut() -> Option<Item> + Send>);
+pub(super) type Ends = (Box<dyn FnMut(Item) -> bool + Send>, Box<dyn FnMut() -> Option<Item> + Send>);
 /// Made for so many entries, between stages that take so many cycles for an item, in the mean.
-type Contender = (&'static str, fn(usize, u64) -> Ends);
+pub(super) type Contender = (&'static str, fn(usize, u64) -> Ends);
 
-const FAST_FORWARD: Contender = ("fast-forward", |entries, _| {
+pub(super) const FAST_FORWARD: Contender = ("fast-forward", |entries, _| {
     let (mut tx, mut rx) = fast_forward::with_wait::<Item, _>(entries, Yield).expect(RIGHT);
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
@@ -64,11 +65,23 @@ const WITH_SLIP: Contender = ("fast-forward, slip", |entries, _| {
     let mut rx = rx.with_slip(Slip::default());
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
-const LAMPORT: Contender = ("lamport", |entries, _| {
+/// A pause of the paper's machine, in cycles.
+const PAUSE: u64 = 10;
+/// The consumer knows how long its stage takes.
+const BY_STAGE: Contender = ("fast-forward, slip by stage", |entries, stage| {
+    let (mut tx, rx) = fast_forward::with_wait::<Item, _>(entries, Yield).expect(RIGHT);
+    let mut rx = rx.with_slip(Slip { stage: stage.div_ceil(PAUSE) as usize, ..Slip::default() });
+    (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
+});
+pub(super) const LAMPORT: Contender = ("lamport", |entries, _| {
     let (mut tx, mut rx) = lamport::with_wait::<Item, _, lamport::Plain>(entries, Yield).expect(RIGHT);
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
-const AS_PRINTED: Contender = ("as printed", |entries, _| {
+pub(super) const LOCKED: Contender = ("locked", |entries, _| {
+    let (tx, rx) = locked::with_wait::<Item, _>(entries, Yield).expect(RIGHT);
+    (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
+});
+pub(super) const AS_PRINTED: Contender = ("as printed", |entries, _| {
     let (tx, mut rx) = as_printed(entries);
     (tx, Box::new(move || rx.pop()))
 });
@@ -206,14 +219,14 @@ fn figure_9(setting: &Setting<'_>) -> Vec<Point> {
     ];
     let iterations = setting.part(40_000, 400);
     let of = |(noise, entries): (Noise, usize), nanos| Loop { entries, iterations, stages: on(noise.work(3, nanos)) };
-    let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP, LAMPORT];
+    let contenders = [FAST_FORWARD, WITH_SLIP, BY_STAGE, AS_PRINTED, AS_PRINTED_WITH_SLIP, LAMPORT];
     sweep(setting, &GROUPS, &WORK[1..], &contenders, of)
 }
 
 fn figure_10(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(40_000, 400);
     let of = |entries, nanos| Loop { entries, iterations, stages: on(Noise::Unbalanced.work(3, nanos)) };
-    let contenders = [FAST_FORWARD, WITH_SLIP, AS_PRINTED, AS_PRINTED_WITH_SLIP];
+    let contenders = [FAST_FORWARD, WITH_SLIP, BY_STAGE, AS_PRINTED, AS_PRINTED_WITH_SLIP];
     sweep(setting, &[(256, "stages 37.6 ns apart, 256 entries")], &[100.0, 200.0], &contenders, of)
 }
 

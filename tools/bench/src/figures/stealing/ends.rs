@@ -60,9 +60,8 @@ pub(crate) const FIFO: Contender = ("bwos", || {
 pub(crate) const ABP: Contender = ("abp (opt)", abp::<false>);
 pub(crate) const ABP_SC: Contender = ("abp (sc)", abp::<true>);
 pub(crate) const BBQ: Contender = ("bbq", || {
-    let (tx, rx) = mpmc::with_capacity_and_wait::<u64, _>(CAPACITY, Yield).expect(RIGHT);
-    let thief = rx.clone();
-    (Box::new(Shared(tx, rx)), Box::new(thief))
+    let (owner, thief) = bbq_queue();
+    (owner, Box::new(thief))
 });
 /// The upper bounds: memory that nobody else has. Nothing can be stolen.
 pub(crate) const PLAIN: Contender =
@@ -230,4 +229,17 @@ impl<const SC: bool> Owner for abp::Owner<SC> {
 fn abp<const SC: bool>() -> Ends {
     let (owner, thief) = abp::abp::<SC>(CAPACITY);
     (Box::new(owner), Box::new(thief))
+}
+
+/// One of a pool.
+pub(crate) fn abp_queue() -> (Box<dyn Owner>, abp::Thief<false>) {
+    let (owner, thief) = abp::abp(CAPACITY);
+    (Box::new(owner), thief)
+}
+
+/// One of a pool, from which its owner takes as all others do.
+pub(crate) fn bbq_queue() -> (Box<dyn Owner>, mpmc::Consumer<u64, Yield>) {
+    let (tx, rx) = mpmc::with_capacity_and_wait::<u64, _>(CAPACITY, Yield).expect(RIGHT);
+    let thief = rx.clone();
+    (Box::new(Shared(tx, rx)), thief)
 }
