@@ -36,7 +36,7 @@
 //! | stores | wait for their line in a store buffer, in order, while the thread goes on; read-modify-writes and sequentially consistent operations wait for them |
 //! | prefetching | the next line, or strides, within a page; streams as far ahead as the window reaches; lines that the program asks for ([`thalweg_sync::hint::prefetch`]) |
 //! | memory | pages belong to the die that touches them first |
-//! | waiting | `spin::until` sleeps until a line that the attempt read is written, and looks at its next pause; what else it depends on is polled |
+//! | waiting | `spin::until` sleeps until a line that the attempt read is written, and looks at its next pause, and keeps a hardware thread that others want for 64 pauses; what else it depends on is polled |
 //! | a message device | if a run has one: Virtual-Link's routing device, or CAF's queues, cycle by cycle ([`Device`]) |
 //! | the system | threads share hardware threads by time slices; starting, parking, waking, switching and yielding take their time |
 //!
