@@ -3,7 +3,7 @@
 use crate::common::{SOON, within};
 use thalweg::prelude::*;
 use thalweg::scheme::{Choice, Event, Policy, Setup, View};
-use thalweg::{Cause, Error};
+use thalweg::{Cause, Demand, Error};
 use thalweg_sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::{spin, thread};
@@ -220,6 +220,28 @@ fn workers_beyond_the_allowance_sit_and_come_back() {
         });
         assert_eq!(most, 1);
     }
+}
+
+/// What a run could use is seen while it goes on, from within too: who is at work, and what waits. Before and after there is nothing.
+#[test]
+fn demand_is_seen_while_a_run_goes_on() {
+    let most = within(SOON, || {
+        let most = Arc::new(Mutex::new(Demand::default()));
+        let mut graph = Graph::new();
+        let allowance = graph.allowance();
+        assert_eq!(allowance.demand(), Demand::default());
+        let (theirs, seen) = (allowance.clone(), most.clone());
+        let look = graph.map(move |x: u64| {
+            let (now, mut most) = (theirs.demand(), seen.lock().unwrap());
+            *most = if now.could > most.could { now } else { *most };
+            x
+        });
+        graph += graph.source(0..1000_u64) >> look >> graph.sink(drop::<u64>);
+        graph.run(Scheme::named("pw").unwrap().workers(3)).unwrap();
+        assert_eq!(allowance.demand(), Demand::default());
+        *most.lock().unwrap()
+    });
+    assert!(most.works >= 1 && (most.works..=3).contains(&most.could), "{most:?}");
 }
 
 /// Where only one worker may run a kernel, it goes on whatever is allowed; under the default scheme one is enough for anything.
