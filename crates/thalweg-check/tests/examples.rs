@@ -1,0 +1,25 @@
+//! Each example runs, and prints what it says.
+#![cfg(not(any(loom, miri)))]
+
+#[path = "../../thalweg/tests/common/run_examples.rs"]
+mod run_examples;
+
+use run_examples::{Example, run};
+
+#[test]
+fn each_example_prints_what_it_promises() {
+    run(
+        env!("CARGO_MANIFEST_DIR"),
+        &[
+            Example::prints("stack", &["thread 1, started by ", "with a tag it is right: "]),
+            Example::prints(
+                "mutex",
+                &[
+                    "wait by Relaxed, serve by Release: wrong, data race",
+                    "wait by Acquire, serve by Relaxed: wrong, data race",
+                    "wait by Acquire, serve by Release: right in all of 2 executions",
+                ],
+            ),
+        ],
+    );
+}
