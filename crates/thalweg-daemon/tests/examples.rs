@@ -1,0 +1,18 @@
+//! The example runs, and prints what it says.
+#![cfg(all(target_os = "linux", not(any(loom, miri))))]
+
+#[path = "../../thalweg/tests/common/run_examples.rs"]
+mod run_examples;
+
+use run_examples::{Example, run};
+
+#[test]
+fn the_example_prints_what_it_promises() {
+    run(
+        env!("CARGO_MANIFEST_DIR"),
+        &[Example::prints(
+            "client",
+            &["alone, with work for 8 threads: Some(", "beside another one: Some(", "when it has gone: Some("],
+        )],
+    );
+}
