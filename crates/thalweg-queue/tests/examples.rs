@@ -15,6 +15,7 @@ fn each_example_prints_what_it_promises() {
             Example { arguments: &["1", "1", "1"], ..Example::prints("check_bbq", &["1p1c, 1 tries each: "]) },
             Example::prints("static_memory", &["the converter is off"]),
             Example::prints("worker_pool", &["1000 jobs by 4 workers, sum of squares 333833500"]),
+            Example::prints("job_server", &["from 2: Some(505)", "(1, Ok(\"a letter\"))"]),
             Example::prints("pipeline", &["300000 items, the last three digits of each add up to 149850000"]),
             Example::prints(
                 "select",
