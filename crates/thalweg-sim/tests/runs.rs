@@ -250,7 +250,7 @@ fn more_threads_than_hardware_take_turns() {
 fn who_spins_is_patient() {
     const ROUNDS: u64 = 100;
     let round_nanos = |answer_after: u64| {
-        let nanos = Simulation::new(machine("x86-88t")).threads(2).jitter(0).try_run(&|| {
+        let nanos = Simulation::new(machine("x86-88t")).threads(2).jitter(0).try_run(|| {
             let ball = AtomicU64::new(0);
             let turn = |who: u64, round: u64| spin::until(|| (ball.load(Acquire) == 2 * round + who).then_some(()));
             thread::scope(|scope| {
