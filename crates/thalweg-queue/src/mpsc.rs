@@ -224,7 +224,7 @@ impl<T, W: Wait> Consumer<T, W> {
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline(always)]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
-        self.shared.last_look(Shared::pop::<false>)
+        self.shared.pop_to_the_end::<false>()
     }
 
     /// Pops the oldest item and its position in the queue's order.
@@ -357,7 +357,8 @@ unsafe impl<T, W: Wait> Read for Consumer<T, W> {
 
     unsafe fn items(&self, count: usize, access: Access) -> *mut T {
         let (block, start) = self.front;
-        self.shared.memory(block, start..start + count, access).cast()
+        // SAFETY: `ready` found the block, and by the caller's promise it counted them.
+        unsafe { self.shared.memory(block, start..start + count, access).cast() }
     }
 
     unsafe fn release(&mut self, count: usize) {

@@ -59,7 +59,8 @@ impl<'a, W: Wait> WriteGrant<'a, W> {
 
     fn memory(&self, access: Access) -> *mut u8 {
         let first = self.ring.granule(self.place);
-        self.ring.memory.bytes(first..first + granules(self.bytes), self.bytes, access)
+        // SAFETY: the grant has them (V2).
+        unsafe { self.ring.memory.bytes(first..first + granules(self.bytes), self.bytes, access) }
     }
 
     /// Pushes the message.
@@ -224,7 +225,8 @@ impl<'a, W: Wait> ReadGrant<'a, W> {
 
     fn memory(&self, access: Access) -> *mut u8 {
         let first = self.ring.granule(self.place);
-        self.ring.memory.bytes(first..first + granules(self.bytes), self.bytes, access)
+        // SAFETY: the grant has them (V2).
+        unsafe { self.ring.memory.bytes(first..first + granules(self.bytes), self.bytes, access) }
     }
 
     /// The grant as numbers. It stays open until [`Consumer::grant_from_raw`] has made it a grant again.

@@ -124,11 +124,16 @@ impl Memory {
     }
 
     /// The granules as memory. An engine sees `bytes` bytes as touched.
+    ///
+    /// # Safety
+    ///
+    /// There are such granules.
     #[cfg(not(loom))]
     #[inline]
     #[track_caller]
-    pub(super) fn bytes(&self, granules: Range<usize>, bytes: usize, access: Access) -> *mut u8 {
-        let slots = &self.granules[granules];
+    pub(super) unsafe fn bytes(&self, granules: Range<usize>, bytes: usize, access: Access) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let slots = unsafe { self.granules.get_unchecked(granules) };
         touch(slots.as_ptr().cast(), bytes, access);
         // A slot is transparent, and shared writing through this pointer is what it is for.
         slots.as_ptr().cast::<u8>().cast_mut()
@@ -143,9 +148,11 @@ impl Memory {
     pub(super) unsafe fn write(&self, granule: usize, message: &[u8]) {
         #[cfg(not(loom))]
         {
-            let to = self.bytes(granule..granule + granules(message.len()), message.len(), Access::Write);
             // SAFETY: the granules are the caller's alone, and have room for the message.
-            unsafe { core::ptr::copy_nonoverlapping(message.as_ptr(), to, message.len()) };
+            unsafe {
+                let to = self.bytes(granule..granule + granules(message.len()), message.len(), Access::Write);
+                core::ptr::copy_nonoverlapping(message.as_ptr(), to, message.len());
+            }
         }
         #[cfg(loom)]
         for (slot, part) in self.granules[granule..].iter().zip(message.chunks(GRANULE)) {
@@ -163,7 +170,8 @@ impl Memory {
     pub(super) unsafe fn read(&self, granule: usize, bytes: usize, to: *mut u8) {
         #[cfg(not(loom))]
         {
-            let from = self.bytes(granule..granule + granules(bytes), bytes, Access::Read);
+            // SAFETY: the caller has taken them.
+            let from = unsafe { self.bytes(granule..granule + granules(bytes), bytes, Access::Read) };
             // SAFETY: nobody writes the granules meanwhile, and by the caller's promise there is room.
             unsafe { core::ptr::copy_nonoverlapping(from.cast_const(), to, bytes) };
         }

@@ -121,3 +121,20 @@ pub(crate) fn memory<T>(slots: &[Slot<MaybeUninit<T>>], access: Access) -> *mut 
     // A slot is transparent, and shared writing through this pointer is what it is for.
     slots.as_ptr().cast::<MaybeUninit<T>>().cast_mut()
 }
+
+/// As [`memory`], of a range of slots. Without a look at how many there are: reading through a grant is then a plain access.
+///
+/// # Safety
+///
+/// The range is among them.
+#[cfg(not(loom))]
+#[inline]
+#[track_caller]
+pub(crate) unsafe fn memory_of<T>(
+    slots: &[Slot<MaybeUninit<T>>],
+    range: core::ops::Range<usize>,
+    access: Access,
+) -> *mut MaybeUninit<T> {
+    // SAFETY: the caller's promise.
+    memory(unsafe { slots.get_unchecked(range) }, access)
+}

@@ -172,7 +172,8 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         if let Some(later) = self.entries.get(offset + Self::AHEAD) {
             prefetch::for_write(later);
         }
-        self.entries[offset].with_mut(|entry| {
+        // SAFETY: a claim's offsets are below the number of entries (I2).
+        unsafe { self.entries.get_unchecked(offset) }.with_mut(|entry| {
             // SAFETY: the offset is ours alone (I2): its consumer of the last round is done, as (bbq.2) saw, and
             // none of this round gets it before (bbq.3). Moving the value runs no user code, so nothing can come
             // between the two.
@@ -203,9 +204,11 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     {
         #[cfg(not(loom))]
         {
-            let entries = self.memory(offset..offset + values.len(), thalweg_sync::hint::Access::Write);
             // SAFETY: the entries are ours alone, as in `write`, and as many as the values.
-            unsafe { core::ptr::copy_nonoverlapping(values.as_ptr(), entries.cast(), values.len()) };
+            unsafe {
+                let entries = self.memory(offset..offset + values.len(), thalweg_sync::hint::Access::Write);
+                core::ptr::copy_nonoverlapping(values.as_ptr(), entries.cast(), values.len());
+            }
         }
         #[cfg(loom)]
         for (offset, &value) in (offset..).zip(values) {
@@ -525,9 +528,9 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     /// It is of a claim from [`reserve`](Self::reserve), and its value has not been moved out.
     #[inline(always)]
     pub(crate) unsafe fn read(&self, offset: usize) -> T {
-        // SAFETY: the offset is ours alone (I2), and its value is written, as (bbq.21) saw. Nobody writes it before
+        // SAFETY: the offset is one of the block's and ours alone (I2), and its value is written, as (bbq.21) saw. Nobody writes it before
         // (bbq.9).
-        self.entries[offset].with(|entry| unsafe { (*entry).assume_init_read() })
+        unsafe { self.entries.get_unchecked(offset).with(|entry| (*entry).assume_init_read()) }
     }
 
     /// Moves as many values from `offset` on into `into`, which has nothing to drop.
@@ -539,24 +542,28 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     #[inline]
     pub(crate) unsafe fn read_all(&self, offset: usize, into: &mut [T]) {
         debug_assert!(!core::mem::needs_drop::<T>());
-        let entries = self.memory(offset..offset + into.len(), thalweg_sync::hint::Access::Read);
         // SAFETY: the entries are ours alone and written, as in `read`, and as many as the places.
-        unsafe { core::ptr::copy_nonoverlapping(entries.cast_const().cast(), into.as_mut_ptr(), into.len()) };
+        unsafe {
+            let entries = self.memory(offset..offset + into.len(), thalweg_sync::hint::Access::Read);
+            core::ptr::copy_nonoverlapping(entries.cast_const().cast(), into.as_mut_ptr(), into.len());
+        }
     }
 
     /// Entries as memory. An engine sees the range as touched.
+    ///
+    /// # Safety
+    ///
+    /// They are entries of this block.
     #[cfg(not(loom))]
     #[inline]
     #[track_caller]
-    pub(crate) fn memory(
+    pub(crate) unsafe fn memory(
         &self,
         offsets: Range<usize>,
         access: thalweg_sync::hint::Access,
     ) -> *mut core::mem::MaybeUninit<T> {
-        let slots = &self.entries[offsets];
-        thalweg_sync::hint::touch(slots.as_ptr().cast(), size_of_val(slots), access);
-        // A slot is transparent, and shared writing through this pointer is what it is for.
-        slots.as_ptr().cast::<core::mem::MaybeUninit<T>>().cast_mut()
+        // SAFETY: the caller's promise.
+        unsafe { crate::grant::memory_of(&self.entries, offsets, access) }
     }
 
     /// Asks for the lines of `offsets`, to write them.

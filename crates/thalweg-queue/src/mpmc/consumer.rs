@@ -29,12 +29,12 @@ impl<T, W: Wait, P: Users> Consumer<T, W, P> {
     /// - `Closed`: every producer is gone and the queue is drained.
     #[inline(always)]
     pub fn try_pop(&self) -> Result<T, TryPopError> {
-        self.shared.last_look(Shared::pop::<false>)
+        self.shared.pop_to_the_end::<false>()
     }
 
     #[inline(always)]
     fn pop_patiently(&self) -> Result<T, TryPopError> {
-        self.shared.last_look(Shared::pop::<true>)
+        self.shared.pop_to_the_end::<true>()
     }
 
     /// Pops the oldest item and its position in the queue's order.

@@ -57,7 +57,8 @@ unsafe impl<T, W: Wait, P: Users, C: Users> Write for Claimed<'_, T, W, P, C> {
 
     unsafe fn entries(&self, count: usize) -> *mut MaybeUninit<T> {
         let start = self.claim.offsets.start;
-        self.block.memory(start..start + count, Access::Write)
+        // SAFETY: by the caller's promise they are in the claim.
+        unsafe { self.block.memory(start..start + count, Access::Write) }
     }
 
     unsafe fn commit(&mut self, count: usize) {

@@ -190,7 +190,8 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     #[inline(always)]
     fn block(&self, head: Head) -> &Block<T, P, C> {
-        &self.blocks[self.layout.index(head)]
+        // SAFETY: the index is below the number of blocks, which is that of the layout.
+        unsafe { self.blocks.get_unchecked(self.layout.index(head)) }
     }
 
     /// A claim in `block`, which is of this queue, as two numbers: the first has the block in its upper 31 bits.
@@ -216,11 +217,16 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     }
 
     /// Entries of the block of this index, as memory.
+    ///
+    /// # Safety
+    ///
+    /// There is such a block, and they are entries of it.
     #[cfg(not(loom))]
     #[inline]
     #[track_caller]
-    pub(crate) fn memory(&self, block: usize, offsets: Range<usize>, access: Access) -> *mut MaybeUninit<T> {
-        self.blocks[block].memory(offsets, access)
+    pub(crate) unsafe fn memory(&self, block: usize, offsets: Range<usize>, access: Access) -> *mut MaybeUninit<T> {
+        // SAFETY: the caller's promise.
+        unsafe { self.blocks.get_unchecked(block).memory(offsets, access) }
     }
 
     /// The claim that [`raw_of`](Self::raw_of) took apart, and its block.
@@ -340,6 +346,10 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     }
 
     /// Whether a push would do anything but refuse for want of room. Writes nothing.
+    ///
+    /// Not inlined: a pop asks only where somebody sleeps.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn may_push(&self) -> bool {
         let head = self.phead();
         !self.block(head).is_allocated(&self.layout, head)
@@ -350,6 +360,27 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     #[inline(always)]
     pub(crate) fn pop<const PATIENT: bool>(&self) -> Result<T, TryPopError> {
         self.reserve::<PATIENT>(1).map(|reserved| self.take(&reserved))
+    }
+
+    /// As [`pop`](Self::pop), with a second look before it says `Closed`, as [`last_look`](crate::handles::last_look) has it.
+    ///
+    /// That one is out of line, and of its own: of a loop around one call the compiler makes the code of two.
+    #[inline(always)]
+    pub(crate) fn pop_to_the_end<const PATIENT: bool>(&self) -> Result<T, TryPopError> {
+        match self.pop::<PATIENT>() {
+            Err(TryPopError::Empty) if self.producers_gone() => self.pop_again(),
+            settled => settled,
+        }
+    }
+
+    /// Pops what producers that are gone have left.
+    #[cold]
+    #[inline(never)]
+    fn pop_again(&self) -> Result<T, TryPopError> {
+        match self.pop::<false>() {
+            Err(TryPopError::Empty) => Err(TryPopError::Closed),
+            settled => settled,
+        }
     }
 
     /// As [`pop`](Self::pop), with the position.
@@ -580,7 +611,8 @@ impl<'a, T, W: Wait, P: Users, C: Users> Items<'a, T, W, P, C> {
     #[inline]
     #[track_caller]
     pub(crate) fn memory(&self, access: thalweg_sync::hint::Access) -> *mut T {
-        self.block.memory(self.left.clone(), access).cast()
+        // SAFETY: what is left is in the claim.
+        unsafe { self.block.memory(self.left.clone(), access).cast() }
     }
 }
 

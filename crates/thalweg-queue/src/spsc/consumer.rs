@@ -205,7 +205,8 @@ unsafe impl<T, W: Wait> Read for Consumer<T, W> {
     #[cfg(not(loom))]
     #[inline]
     unsafe fn items(&self, count: usize, access: Access) -> *mut T {
-        self.ring.memory(self.at.entry..self.at.entry + count, access).cast()
+        // SAFETY: by the caller's promise they are counted, so they are of the block (S1).
+        unsafe { self.ring.memory(self.at.entry..self.at.entry + count, access).cast() }
     }
 
     /// Then asks for the lines that come next.

@@ -227,7 +227,8 @@ unsafe impl<T, W: Wait> Write for Producer<T, W> {
     #[cfg(not(loom))]
     #[inline]
     unsafe fn entries(&self, count: usize) -> *mut MaybeUninit<T> {
-        self.ring.memory(self.entry..self.entry + count, Access::Write)
+        // SAFETY: by the caller's promise they are counted, so they are of the block (S1).
+        unsafe { self.ring.memory(self.entry..self.entry + count, Access::Write) }
     }
 
     /// Then asks for the lines that come next.

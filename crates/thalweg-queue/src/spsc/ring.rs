@@ -305,11 +305,16 @@ impl<T, W: Wait> Ring<T, W> {
     }
 
     /// Entries as memory, for grants and slices. An engine sees the range as touched.
+    ///
+    /// # Safety
+    ///
+    /// They are entries of this ring.
     #[cfg(not(loom))]
     #[inline]
     #[track_caller]
-    pub(super) fn memory(&self, entries: Range<usize>, access: Access) -> *mut MaybeUninit<T> {
-        grant::memory(&self.entries[entries], access)
+    pub(super) unsafe fn memory(&self, entries: Range<usize>, access: Access) -> *mut MaybeUninit<T> {
+        // SAFETY: the caller's promise.
+        unsafe { grant::memory_of(&self.entries, entries, access) }
     }
 
     /// The `count` entries from `entry` on as memory, with those that go on at the start of the ring.
@@ -318,7 +323,8 @@ impl<T, W: Wait> Ring<T, W> {
     pub(super) fn around(&self, entry: usize, count: usize, access: Access) -> [(*mut MaybeUninit<T>, usize); 2] {
         let first = count.min(self.capacity() - entry);
         let rest = count - first;
-        [(self.memory(entry..entry + first, access), first), (self.memory(0..rest, access), rest)]
+        let [end, start] = [entry..entry + first, 0..rest].map(|range| grant::memory(&self.entries[range], access));
+        [(end, first), (start, rest)]
     }
 
     /// Notes where the consumer stopped, for the ring's own drop.

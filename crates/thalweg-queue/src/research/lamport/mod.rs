@@ -222,7 +222,8 @@ unsafe impl<T, W: Wait, L: Look> Write for Producer<T, W, L> {
     #[cfg(not(loom))]
     #[inline]
     unsafe fn entries(&self, count: usize) -> *mut MaybeUninit<T> {
-        self.ring.memory(self.head, count, Access::Write)
+        // SAFETY: by the caller's promise they are counted, to the end of the ring at most.
+        unsafe { self.ring.memory(self.head, count, Access::Write) }
     }
 
     #[inline(always)]
@@ -346,7 +347,8 @@ unsafe impl<T, W: Wait, L: Look> Read for Consumer<T, W, L> {
     #[cfg(not(loom))]
     #[inline]
     unsafe fn items(&self, count: usize, access: Access) -> *mut T {
-        self.ring.memory(self.tail, count, access).cast()
+        // SAFETY: by the caller's promise they are counted, to the end of the ring at most.
+        unsafe { self.ring.memory(self.tail, count, access).cast() }
     }
 
     #[inline(always)]

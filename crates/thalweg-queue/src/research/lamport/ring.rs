@@ -129,11 +129,16 @@ impl<T, W> Ring<T, W> {
     }
 
     /// `count` slots from `slot` on as memory.
+    ///
+    /// # Safety
+    ///
+    /// There are so many before the end of the ring.
     #[cfg(not(loom))]
     #[inline]
     #[track_caller]
-    pub(super) fn memory(&self, slot: usize, count: usize, access: Access) -> *mut MaybeUninit<T> {
-        grant::memory(&self.slots[slot..slot + count], access)
+    pub(super) unsafe fn memory(&self, slot: usize, count: usize, access: Access) -> *mut MaybeUninit<T> {
+        // SAFETY: the caller's promise.
+        unsafe { grant::memory_of(&self.slots, slot..slot + count, access) }
     }
 }
 
