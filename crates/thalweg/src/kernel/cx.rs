@@ -140,6 +140,18 @@ impl<'a> Cx<'a> {
         Rhythm { stretch, attention: self.control.attention(), seen: self.seen(clocked), clocked }
     }
 
+    /// As [`rhythm`](Self::rhythm), of a source, whose gives are short: it looks at the clock only where it is known to be slow.
+    #[inline]
+    pub(crate) fn rhythm_of_items(&self, most: usize) -> Rhythm<'a> {
+        self.beats.add(1);
+        let slow = self.takes_long();
+        if slow {
+            self.begun.set(now().as_nanos());
+        }
+        let stretch = if slow { 1 } else { most };
+        Rhythm { stretch, attention: self.control.attention(), seen: self.seen(slow), clocked: slow }
+    }
+
     /// What a loop compares with until its next look: while it is `clocked` that differs, so that one comparison serves both.
     #[inline(always)]
     fn seen(&self, clocked: bool) -> u32 {
@@ -156,6 +168,17 @@ impl<'a> Cx<'a> {
         let (leaves, next) = self.look_up(*rhythm);
         *rhythm = next;
         leaves
+    }
+
+    /// As [`should_leave`](Self::should_leave), of a source: it leaves for a wish to stop too.
+    #[inline(always)]
+    pub(crate) fn should_end(&self, rhythm: &mut Rhythm<'a>) -> bool {
+        if rhythm.attention.load(Relaxed) == rhythm.seen {
+            return false;
+        }
+        let (leaves, next) = self.look_up(*rhythm);
+        *rhythm = next;
+        leaves || self.is_draining()
     }
 
     /// By value: a rhythm whose address is known elsewhere is read and written in memory at each message.

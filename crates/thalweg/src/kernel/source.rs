@@ -110,8 +110,16 @@ where
 /// `None` after a panic.
 pub(crate) struct Fused<I, F>(pub(crate) Option<(I, F)>);
 
-/// Steps of a source that a fused chain takes between two looks at whether the run was stopped: a look costs more than a cheap item.
-pub(super) const FUSED_GIVES: u32 = 4;
+/// Blocks' worth of items that a fused chain takes in one go.
+pub(super) const FUSED_GIVES: usize = 4;
+/// Items that it takes between two looks at the run, at most: such a loop may be vector instructions.
+const FUSED_ITEMS: usize = 512;
+
+/// Items between two looks at the run: `most`, but one where the code or its items own something. Such a loop is never made of vector instructions, and a look
+/// costs nothing that counts in it.
+pub(super) const fn stretch<C, T>(most: usize) -> usize {
+    if mem::needs_drop::<C>() || mem::needs_drop::<T>() { 1 } else { most }
+}
 
 impl<I, F> Source for Fused<I, F>
 where
@@ -119,24 +127,32 @@ where
     F: FnMut(I::Item) + Send,
 {
     fn give(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
-        let rest = if cx.takes_long() { 0 } else { cx.give_len() * FUSED_GIVES };
+        let mut rhythm = cx.rhythm_of_items(const { stretch::<(I, F), I::Item>(FUSED_ITEMS) });
+        let mut left = cx.give_len() as usize * FUSED_GIVES;
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some(mut chain) = self.0.take().map(Guarded::new) else { return Ok(Flow::Done) };
         let (iterator, each) = &mut *chain.0;
-        // The first one by itself, right before the loop: what `each` writes behind references was written then in any case, and the loop may
-        // keep it in registers.
-        let Some(first) = iterator.next() else { return Ok(Flow::Done) };
-        each(first);
-        // The iterator's own loop: a range makes vector instructions of it, which a loop over `next` is not.
-        let result = match rest {
-            0 => ControlFlow::Break(()),
-            _ => iterator.try_fold(rest, |left, item| {
-                each(item);
-                if left > 1 { ControlFlow::Continue(left - 1) } else { ControlFlow::Break(()) }
-            }),
-        };
-        if result.is_continue() {
-            return Ok(Flow::Done);
+        while left > 0 {
+            let most = rhythm.stretch.min(left) as u32;
+            // The first one by itself, right before the loop: what `each` writes behind references was written then in any case, and the loop may
+            // keep it in registers.
+            let Some(first) = iterator.next() else { return Ok(Flow::Done) };
+            each(first);
+            // The iterator's own loop: a range makes vector instructions of it, which a loop over `next` is not.
+            let result = match most - 1 {
+                0 => ControlFlow::Break(()),
+                rest => iterator.try_fold(rest, |left, item| {
+                    each(item);
+                    if left > 1 { ControlFlow::Continue(left - 1) } else { ControlFlow::Break(()) }
+                }),
+            };
+            if result.is_continue() {
+                return Ok(Flow::Done);
+            }
+            left -= most as usize;
+            if cx.should_end(&mut rhythm) {
+                break;
+            }
         }
         self.0 = Some(chain.into_inner());
         Ok(Flow::More)

@@ -8,9 +8,13 @@ use crate::error::{BoxError, Guarded};
 use crate::kernel::Cx;
 use crate::kernel::output::{Core, Output};
 use crate::kernel::resident::resident;
+use crate::kernel::source::{FUSED_GIVES, stretch};
 use crate::kernel::{Flow, Source};
 use std::fmt;
 use std::ops::ControlFlow::{self, Break, Continue};
+
+/// Steps between two looks at the run, where the items and the closures own nothing.
+const STEPS: usize = 128;
 
 mod sealed {
     pub trait Sealed {}
@@ -182,16 +186,28 @@ impl<S: Steps> Source for FromSteps<S> {
         if self.ended {
             return Ok(Flow::Done);
         }
-        let most = cx.give_len();
         self.ended = resident(&mut self.steps, |steps| {
+            let mut rhythm = cx.rhythm_of_items(const { stretch::<S, S::Item>(STEPS) });
+            let mut left = cx.give_len();
             let mut core = Core::new(cx, &mut out[0]);
             // SAFETY: O1: dropped at the end of this closure.
             let mut output = unsafe { Output::open(&mut core) };
-            steps.go(most, &mut |item| {
-                output.push(item);
-                // After each block, so that no more than a block comes on top of what the edge may hold.
-                if output.should_stop() { Break(()) } else { Continue(()) }
-            })
+            while left > 0 {
+                let most = left.min(rhythm.stretch as u32);
+                let ended = steps.go(most, &mut |item| {
+                    output.push(item);
+                    // After each block, so that no more than a block comes on top of what the edge may hold.
+                    if output.should_stop() { Break(()) } else { Continue(()) }
+                });
+                if ended {
+                    return true;
+                }
+                left -= most;
+                if !output.has_room() || cx.should_end(&mut rhythm) {
+                    break;
+                }
+            }
+            false
         });
         Ok(if self.ended { Flow::Done } else { Flow::More })
     }
@@ -207,13 +223,21 @@ impl<S: Steps, F: FnMut(S::Item) + Send> Source for ForEach<S, F> {
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some(mut chain) = self.0.take().map(Guarded::new) else { return Ok(Flow::Done) };
         let (steps, each) = &mut *chain.0;
-        let most = if cx.takes_long() { 1 } else { cx.give_len() * super::source::FUSED_GIVES };
-        let ended = steps.go(most, &mut |item| {
-            each(item);
-            Continue(())
-        });
-        if ended {
-            return Ok(Flow::Done);
+        let mut rhythm = cx.rhythm_of_items(const { stretch::<(S, F), S::Item>(STEPS) });
+        let mut left = cx.give_len() as usize * FUSED_GIVES;
+        while left > 0 {
+            let most = rhythm.stretch.min(left);
+            let ended = steps.go(most as u32, &mut |item| {
+                each(item);
+                Continue(())
+            });
+            if ended {
+                return Ok(Flow::Done);
+            }
+            left -= most;
+            if cx.should_end(&mut rhythm) {
+                break;
+            }
         }
         self.0 = Some(chain.into_inner());
         Ok(Flow::More)

@@ -204,7 +204,7 @@ fn drive_source(
             Flow::Done => break Why::Done,
         }
         blocks += 1;
-        if blocks >= cx.quantum || cx.gives_slowly() {
+        if blocks >= cx.quantum || cx.gives_slowly() || cx.left.get() {
             break Why::More;
         }
     };

@@ -29,4 +29,5 @@ mod stops;
 mod storages;
 mod streams;
 mod tasks;
+mod wishes;
 mod workers;
