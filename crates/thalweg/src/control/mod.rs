@@ -170,8 +170,8 @@ impl Stopper {
     /// Kernels look for it after each message that is known to be slow. Where messages were quick so far, a kernel looks after 8 of them, a sink after 32, and one that
     /// changes messages where they are after 256: if they turn slow in the midst of these, the rest of them is gone through first.
     ///
-    /// A chain at a source (`graph.stream(..)`) with a `filter`, a `flat_map` or a `for_each` in it looks after each item if what it does, or its items, own something, such as an
-    /// `Arc`; else after 128 items, or 512 of a chain in which each one comes out.
+    /// A chain at a source (`graph.stream(..)`) with a `filter`, a `flat_map` or a `for_each` in it looks after each item if what it does, or its items, own
+    /// something, such as an `Arc`. Else it looks after 128 items where it ends in `for_each`, 512 if each one comes out there, and 4096 where a kernel is behind it.
     pub fn cancel(&self) {
         self.0.cancel();
     }
