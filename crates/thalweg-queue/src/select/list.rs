@@ -101,15 +101,23 @@ pub(super) fn seed() -> u64 {
     time::now().as_nanos()
 }
 
+/// The next number of a seed (SplitMix64). Seeds are times, often at regular distances, so all bits of a seed have to count for each bit of
+/// the number: a product of the seed is as regular as they are.
+fn draw(seed: &mut u64) -> usize {
+    *seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mut z = *seed;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    ((z ^ (z >> 31)) >> 32) as usize
+}
+
 /// An attempt of each, from a drawn one on and round.
 fn attempt<L: Arms>(arms: &mut L, seed: &mut u64) -> Option<L::Output> {
     let count = arms.count();
     if count == 0 {
         return None;
     }
-    // A step of a linear congruence, of which the high half is used.
-    *seed = seed.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(0x1405_7B7E_F767_814F);
-    let drawn = (*seed >> 32) as usize;
+    let drawn = draw(seed);
     let (from, up) = (drawn / 2 % count, drawn.is_multiple_of(2));
     // Up or down: who is behind an arm that is never ready is not always the same one.
     let at = |step: usize| (if up { from + step } else { from + count - step }) % count;
@@ -258,6 +266,21 @@ impl<L: Arms> Drop for Selecting<L> {
     fn drop(&mut self) {
         if !self.over {
             over(&mut self.arms, None);
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::draw;
+
+    /// A loop around a `select!` whose turns all take equally long draws each of its arms as often, whatever that time is.
+    #[test]
+    fn regular_times_draw_all_arms_alike() {
+        for period in (1..2_000).chain((2_000..1_000_000).step_by(997)) {
+            let mut drawn = [0_u32; 3];
+            (0..600).for_each(|turn| drawn[draw(&mut (1_000_000_007 + turn * period)) / 2 % 3] += 1);
+            assert!(drawn.iter().all(|&count| count > 120), "{drawn:?} with {period} ns for a turn");
         }
     }
 }
