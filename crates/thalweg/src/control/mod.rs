@@ -167,11 +167,21 @@ impl Stopper {
 
     /// The run ends as soon as every worker has come back from the kernel it is in; what is in the graph is dropped.
     ///
-    /// Kernels look for it after each message that is known to be slow. Where messages were quick so far, a kernel looks after 8 of them, a sink after 32, and one that
-    /// changes messages where they are after 256: if they turn slow in the midst of these, the rest of them is gone through first.
+    /// Kernels look for it between any two messages, if messages are known to be slow, or if the closure or the messages own something, such as an `Arc` or
+    /// a `String`. So the run ends within the time of the message in hand.
     ///
-    /// A chain at a source (`graph.stream(..)`) with a `filter`, a `flat_map` or a `for_each` in it looks after each item if what it does, or its items, own
-    /// something, such as an `Arc`. Else it looks after 128 items where it ends in `for_each`, 512 if each one comes out there, and 4096 where a kernel is behind it.
+    /// Quick messages of kernels that own nothing are gone through a few at a time, since a look between any two of them would cost more than what is done
+    /// with a cheap one. If messages turn slow in the midst of these, the rest of them is gone through first:
+    ///
+    /// | kernel | messages without a look, at most |
+    /// |---|---|
+    /// | `sequential`, `map`, `filter`, `update`, parallel kernels | 8 |
+    /// | a sink | 16 |
+    /// | `flat_map`, of what it gives | 32 (4 if something is owned) |
+    /// | a source | 64 items of its iterator |
+    /// | a chain at a source | 128 of its items, 512 if each comes out and ends in `for_each` |
+    ///
+    /// Windows and kernels with ports look between any two messages. As soon as a block has taken a millisecond, the kernel is known to be slow.
     pub fn cancel(&self) {
         self.0.cancel();
     }

@@ -94,13 +94,28 @@ pub(crate) struct Cx<'a> {
 /// How a kernel's loop goes through the messages of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rhythm<'a> {
-    /// Messages between two looks.
-    pub(crate) stretch: usize,
+    /// See [`stretch`](Self::stretch).
+    stretch: usize,
     /// A reference of its own: a loop that writes messages would read one behind the context anew for each.
     attention: &'a AtomicU32,
-    /// What it was at the last look; one less where each look is at the clock.
+    /// What it was at the last look; one less while this loop looks at the clock, so that each look goes the long way.
     seen: u32,
-    clocked: bool,
+    /// Looks from one at the clock to the next, and how many are left until then; zero if somebody else watches the time.
+    clocked: u32,
+    until_clock: u32,
+}
+
+impl Rhythm<'_> {
+    /// How many messages have to be left for [`STRETCH`] of them to be taken without a look: out of reach where they are slow.
+    #[inline(always)]
+    pub(crate) fn stretch(&self) -> usize {
+        self.stretch
+    }
+
+    /// Steps up to the next look, where a message is several.
+    pub(crate) fn steps(&self) -> usize {
+        if self.stretch == usize::MAX { 1 } else { self.stretch }
+    }
 }
 
 impl<'a> Cx<'a> {
@@ -121,23 +136,32 @@ impl<'a> Cx<'a> {
         time == 0 || time > TOO_LONG
     }
 
-    /// Begins a block: how its messages are gone through, `most` at a time.
+    /// Begins a block: how its messages are gone through, `most` from one look to the next at most.
     #[inline]
     pub(crate) fn rhythm(&self, most: usize) -> Rhythm<'a> {
+        self.beat(most, !self.control.has_lookout())
+    }
+
+    /// As [`rhythm`](Self::rhythm), of a source, whose gives are short: it looks at the clock only where it is known to be slow.
+    #[inline]
+    pub(crate) fn rhythm_of_items(&self, most: usize) -> Rhythm<'a> {
+        self.beat(most, false)
+    }
+
+    #[inline]
+    fn beat(&self, most: usize, clocked: bool) -> Rhythm<'a> {
         self.beats.add(1);
         let slow = self.takes_long();
-        let clocked = slow || !self.control.has_lookout();
+        let clocked = clocked || slow;
         if clocked {
             self.begun.set(now().as_nanos());
         }
-        let stretch = if slow {
-            1
-        } else if clocked {
-            CLOCKED.min(most)
-        } else {
-            most
-        };
-        Rhythm { stretch, attention: self.control.attention(), seen: self.seen(clocked), clocked }
+        let stretch = if slow { usize::MAX } else { most };
+        // A kernel that looks after each message has long ones.
+        let looks = if slow || most == 1 { 1 } else { (CLOCKED / most).max(1) as u32 };
+        let clocked = if clocked { looks } else { 0 };
+        let seen = self.seen(clocked > 0);
+        Rhythm { stretch, attention: self.control.attention(), seen, clocked, until_clock: clocked }
     }
 
     /// As [`rhythm`](Self::rhythm), of a source, whose gives are short: it looks at the clock only where it is known to be slow.
@@ -158,7 +182,7 @@ impl<'a> Cx<'a> {
         self.control.attention().load(Relaxed).wrapping_sub(u32::from(clocked))
     }
 
-    /// Whether the loop should leave the rest of its block: the run is cancelled, or the block takes too long.
+    /// Whether the loop should leave the rest of its block: the run is cancelled, or the block takes too long. A load and a comparison while nobody calls.
     #[inline(always)]
     pub(crate) fn should_leave(&self, rhythm: &mut Rhythm<'a>) -> bool {
         // Relaxed: a loop that sees it late looks up a few messages later.
@@ -185,11 +209,15 @@ impl<'a> Cx<'a> {
     #[cold]
     #[inline(never)]
     fn look_up(&self, rhythm: Rhythm<'a>) -> (bool, Rhythm<'a>) {
-        let seen = self.seen(rhythm.clocked);
-        let late = || rhythm.clocked && now().as_nanos().saturating_sub(self.begun.get()) > TOO_LONG;
+        let seen = self.seen(rhythm.clocked > 0);
+        if seen == rhythm.seen && rhythm.until_clock > 1 {
+            // Nobody calls, and it is not time yet.
+            return (false, Rhythm { until_clock: rhythm.until_clock - 1, ..rhythm });
+        }
+        let late = || rhythm.clocked > 0 && now().as_nanos().saturating_sub(self.begun.get()) > TOO_LONG;
         let leaves = self.is_cancelled() || !self.whole.get() && (self.hurry.load(Relaxed) || late());
         self.left.set(leaves);
-        (leaves, Rhythm { seen, ..rhythm })
+        (leaves, Rhythm { seen, until_clock: rhythm.clocked, ..rhythm })
     }
 
     /// Whether the run is cancelled; cancels it when the time for draining is over, for the workers may all be busy then.

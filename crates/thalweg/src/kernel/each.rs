@@ -10,20 +10,47 @@ use crate::edge::{Edge, Sender};
 use crate::error::{BoxError, Verdict};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::needs_drop;
 use thalweg_sync::sync::Arc;
 
-/// Messages that are taken without a look at whether there is another one.
-pub(super) const STRETCH: usize = 8;
-/// Messages that a loop with nothing else in it takes between two looks at the run.
-pub(super) const TIGHT: usize = 32;
-/// The same where messages stay where they are: such a loop is vector instructions, which shorter stretches would cost more than the looks.
-pub(super) const IN_PLACE: usize = 256;
+/// Messages that a loop takes between two looks at the run, where they are quick. So few are straight code, in which the compiler still takes several at once;
+/// a look between any two of them costs as much as a cheap message.
+pub(crate) const STRETCH: usize = 8;
+
+/// A look at the run between any two messages costs nothing that counts where the code or its messages own something: such a loop is never made of vector
+/// instructions. `most` messages without a look elsewhere.
+pub(crate) const fn stretch<F, T>(most: usize) -> usize {
+    if needs_drop::<F>() || needs_drop::<T>() { 1 } else { most }
+}
+
+/// The same at the end of a stream.
+const LAST: usize = 16;
 /// A kernel with more state than this, in bytes, does not take its messages in stretches.
 const MUCH_STATE: usize = 64;
 
+/// How a kernel's messages are gone through.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Pace {
+    /// With a look after each.
+    Each,
+    /// With a look after [`STRETCH`] of them.
+    Counted,
+    /// The same, in loops of that length.
+    Stretches,
+}
+
+/// The pace of a closure.
+pub(super) const fn pace<F>() -> Pace {
+    match () {
+        () if needs_drop::<F>() => Pace::Each,
+        () if size_of::<F>() > MUCH_STATE => Pace::Counted,
+        () => Pace::Stretches,
+    }
+}
+
 /// Takes the messages of `block` one by one, until it is empty, the output is full, or it is time to leave.
 ///
-/// With `stretches`: where the compiler knows that there is room for a few messages more than a kernel gives, nothing is left of the checks of a
+/// Why there are stretches: where the compiler knows that there is room for a few messages more than a kernel gives, nothing is left of the checks of a
 /// push. But the kernel is then called from two places, and a large one is inlined only where it is called from a single one; not inlined, its
 /// state goes through memory at each message.
 #[inline(always)]
@@ -31,16 +58,18 @@ pub(super) fn each<T, U, R: Verdict>(
     cx: &Cx<'_>,
     block: &mut Block,
     output: &mut Output<U>,
-    stretches: bool,
+    pace: Pace,
     mut kernel: impl FnMut(T, &mut Output<U>) -> R,
 ) -> Result<(), BoxError> {
     let mut rhythm = cx.rhythm(STRETCH);
-    let stretch = if rhythm.stretch < STRETCH { usize::MAX } else { STRETCH };
+    let owns = const { needs_drop::<T>() || needs_drop::<U>() } || matches!(pace, Pace::Each);
+    let stretches = matches!(pace, Pace::Stretches) && !owns;
+    let most = if owns { 1 } else { rhythm.steps() };
+    let mut since = 0;
     // SAFETY: an edge into this kernel carries `T` (B1).
     let mut unread = unsafe { Unread::<T>::new(block) };
-    let mut since = 0;
     loop {
-        while stretches && unread.left() >= stretch && output.room() > STRETCH {
+        while stretches && unread.left() >= rhythm.stretch() && output.room() > STRETCH {
             for _ in 0..STRETCH {
                 // SAFETY: as many are left.
                 kernel(unsafe { unread.next_unchecked() }, output).into_result()?;
@@ -55,29 +84,31 @@ pub(super) fn each<T, U, R: Verdict>(
         let Some(message) = unread.next() else { return Ok(()) };
         kernel(message, output).into_result()?;
         since += 1;
-        if output.should_stop() || since >= rhythm.stretch && cx.should_leave(&mut rhythm) {
+        // One of the last few of a block, or one of a kernel without stretches.
+        if output.should_stop() || (stretches || since >= most) && cx.should_leave(&mut rhythm) {
             return Ok(());
         }
-        if since >= rhythm.stretch {
+        if since >= most {
             since = 0;
         }
     }
 }
 
-/// Takes the messages of `block` one by one, until it is empty or it is time to leave: for the end of a stream.
+/// Takes the messages of `block` one by one, until it is empty or it is time to leave: for the end of a stream. `most` from one look to the next.
 ///
-/// The messages of a fast kernel are taken in a loop with nothing else in it.
+/// What a fast kernel sums up behind a reference stays in a register from one look to the next.
 #[inline(always)]
 fn each_last<T, V>(
     cx: &Cx<'_>,
     block: &mut Block,
+    most: usize,
     mut kernel: impl FnMut(T) -> Result<V, BoxError>,
 ) -> Result<(), BoxError> {
-    let mut rhythm = cx.rhythm(TIGHT);
+    let mut rhythm = cx.rhythm(most);
     // SAFETY: an edge into this kernel carries `T` (B1).
     let mut unread = unsafe { Unread::<T>::new(block) };
     while unread.left() > 0 {
-        for _ in 0..unread.left().min(rhythm.stretch) {
+        for _ in 0..unread.left().min(rhythm.steps()) {
             // SAFETY: as many are left.
             kernel(unsafe { unread.next_unchecked() })?;
         }
@@ -139,9 +170,9 @@ where
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         // Through a closure of our own: passed as `&mut F`, the kernel is called for each message instead of inlined.
-        let stretches = const { size_of::<F>() <= MUCH_STATE };
+        let pace = const { pace::<F>() };
         self.is_done = ended(resident(&mut self.kernel, |kernel| {
-            each(cx, block, &mut output, stretches, |message, output| go_on(kernel(message, output)))
+            each(cx, block, &mut output, pace, |message, output| go_on(kernel(message, output)))
         }))?;
         Ok(())
     }
@@ -170,7 +201,7 @@ where
         let mut core = Core::chained(cx, chain, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        each(cx, block, &mut output, true, |message, output| (self.0)(message, output))
+        each(cx, block, &mut output, const { pace::<F>() }, |message, output| (self.0)(message, output))
     }
 
     fn cut(&self, cx: &Cx<'_>, rest: Block, most: usize) -> Vec<Block> {
@@ -193,14 +224,16 @@ where
         chain: &mut Chain,
     ) -> Result<(), BoxError> {
         if let Some(block) = taken.take_if(|block| out[0].takes_whole(block.unread())) {
-            let mut rhythm = cx.rhythm(IN_PLACE);
             // SAFETY: an edge into this kernel carries `T` (B1), which is what it becomes.
             let mut place = unsafe { InPlace::<T, T>::new(cx, out[0].plan.to, block) };
-            let change = |message: &mut T| {
-                (self.0)(message);
-                true
-            };
-            while place.alter(rhythm.stretch, change) && !cx.should_leave(&mut rhythm) {}
+            place.go_through(matches!(pace::<F>(), Pace::Stretches), |place| {
+                let change = |message: &mut T| {
+                    (self.0)(message);
+                    true
+                };
+                // SAFETY: one is left, and it stays what it is.
+                unsafe { place.alter(change) };
+            });
             let (mut changed, rest) = place.finish();
             cx.stamp(&mut changed);
             chain.push(0, changed);
@@ -211,7 +244,7 @@ where
         let mut core = Core::chained(cx, chain, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        each(cx, block, &mut output, true, |mut message, output| {
+        each(cx, block, &mut output, const { pace::<F>() }, |mut message, output| {
             (self.0)(&mut message);
             output.push(message);
         })
@@ -238,7 +271,7 @@ where
         _chain: &mut Chain,
     ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        each_last(cx, block, |message| (self.0)(message).into_result())
+        each_last(cx, block, const { stretch::<F, T>(LAST) }, |message| (self.0)(message).into_result())
     }
 
     fn cut(&self, cx: &Cx<'_>, rest: Block, most: usize) -> Vec<Block> {
@@ -268,7 +301,8 @@ where
     fn run(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
         // Through a closure of our own, as in `Sequential`.
-        let result = resident(&mut self.kernel, |kernel| each_last(cx, block, |message| go_on(kernel(message))));
+        let most = const { stretch::<F, T>(LAST) };
+        let result = resident(&mut self.kernel, |kernel| each_last(cx, block, most, |message| go_on(kernel(message))));
         self.is_done = ended(result)?;
         Ok(())
     }

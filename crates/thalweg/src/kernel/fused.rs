@@ -4,7 +4,7 @@
 //! before the next message is taken. Meanwhile the message counts as not taken, so its edge has input, and neither the end of the stream nor that of a
 //! cycle overtakes it.
 
-use super::each::{IN_PLACE, STRETCH, TIGHT};
+use super::each::{Pace, each};
 use super::in_place::{InPlace, Unread};
 use super::output::{Core, Output};
 use super::{Cx, Work};
@@ -14,8 +14,13 @@ use crate::error::{BoxError, Payload};
 use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::needs_drop;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Steps between two looks at the run, where a message is several; fewer where the code or its messages own something.
+const SPREAD: usize = 32;
+const SPREAD_SLOWLY: usize = 4;
 
 mod sealed {
     pub trait Sealed {}
@@ -340,64 +345,47 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         let fits = edge.takes_whole(block.unread());
         let mut core = Core::new(cx, &mut out[0]);
         let stage = &mut self.0;
+        let owns = const { needs_drop::<S>() };
         // What is in the open block would come on top of a capacity.
         let whole = fits && !(bounded && core.resume());
         if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS && whole {
-            let mut rhythm = cx.rhythm(IN_PLACE);
             let block = taken.take().expect("an activation has a block");
             // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
             let mut place = unsafe { InPlace::<T, S::Out>::new(cx, consumer, block) };
-            if S::IN_PLACE {
-                while place.alter(rhythm.stretch, |message| stage.alter(message)) && !cx.should_leave(&mut rhythm) {}
-            } else {
-                while place.step(rhythm.stretch, |message| stage.one(message)) && !cx.should_leave(&mut rhythm) {}
-            }
+            // SAFETY: one is left; with `IN_PLACE` it stays what it is, and with `ONE` none falls.
+            place.go_through(!owns, |place| unsafe {
+                if S::IN_PLACE {
+                    place.alter(|message| stage.alter(message));
+                } else if S::ONE {
+                    place.change(|message| stage.one(message).expect("this stage gives one for one"));
+                } else {
+                    place.sift(|message| stage.one(message));
+                }
+            });
             let (changed, rest) = place.finish();
             let emptied = hand_on_or_copy::<S::Out>(&mut core, changed, S::ONE);
             emptied.into_iter().for_each(|block| cx.close_block(block));
             *taken = rest;
             return Ok(());
         }
-        let mut rhythm = cx.rhythm(match (S::ONE, S::AT_MOST_ONE) {
-            (true, _) => IN_PLACE,
-            (_, true) => STRETCH,
-            _ => TIGHT,
-        });
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::<S::Out>::open(&mut core) };
-        // SAFETY: an edge into this kernel carries `T` (B1).
-        let mut unread = unsafe { Unread::<T>::new(block) };
-        if S::ONE {
-            while unread.left() > 0 {
-                output.fill(unread.left().min(rhythm.stretch), || {
-                    let message = unread.next().expect("no more are asked for than are left");
-                    Some(stage.one(message).expect("this stage gives one for one"))
-                });
-                if output.should_stop() || cx.should_leave(&mut rhythm) {
-                    break;
-                }
-            }
-        } else if S::AT_MOST_ONE {
-            let mut since = 0;
-            while let Some(message) = unread.next() {
-                if let Some(message) = stage.one(message) {
+        if S::AT_MOST_ONE {
+            each(cx, block, &mut output, if owns { Pace::Each } else { Pace::Stretches }, |message, output| {
+                if S::ONE {
+                    output.push(stage.one(message).expect("this stage gives one for one"));
+                } else if let Some(message) = stage.one(message) {
                     output.push(message);
                 }
-                since += 1;
-                if output.should_stop() || since >= rhythm.stretch && cx.should_leave(&mut rhythm) {
-                    break;
-                }
-                if since >= rhythm.stretch {
-                    since = 0;
-                }
-            }
+            })?;
         } else {
+            let mut rhythm =
+                cx.rhythm(const { if needs_drop::<S>() || needs_drop::<T>() { SPREAD_SLOWLY } else { SPREAD } });
+            // SAFETY: an edge into this kernel carries `T` (B1).
+            let mut unread = unsafe { Unread::<T>::new(block) };
             let mut holds = stage.holds();
-            // A kernel of which little is known begins with a look at each step. The steps of one message may be many and quick.
-            let mut stretch = rhythm.stretch;
-            let mut until_look = stretch;
             loop {
-                let most = until_look.min(output.room());
+                let most = rhythm.steps().min(output.room());
                 let steps = Cell::new(most);
                 let mut more = true;
                 while more && steps.get() > 0 {
@@ -414,13 +402,8 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
                     }
                 }
                 output.turn_if_full();
-                until_look -= most;
-                if !more || output.should_stop() || until_look == 0 && cx.should_leave(&mut rhythm) {
+                if !more || output.should_stop() || cx.should_leave(&mut rhythm) {
                     break;
-                }
-                if until_look == 0 {
-                    stretch = (stretch * 2).min(TIGHT);
-                    until_look = stretch;
                 }
             }
         }

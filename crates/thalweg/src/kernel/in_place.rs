@@ -1,6 +1,7 @@
 //! Reading the messages of a block, and rewriting them where they are.
 
 use super::Cx;
+use super::each::STRETCH;
 use super::output::entries_between;
 use crate::block::{Block, drop_each, stride};
 use std::mem;
@@ -106,61 +107,101 @@ impl<'a, 'c, T, U> InPlace<'a, 'c, T, U> {
         Self { read: first, end: block.entry::<T>(block.end()), write: first.cast(), block: Some(block), consumer, cx }
     }
 
-    /// Rewrites up to `count` messages, each by `change`, which may keep it or let it fall. False at the end.
+    /// How many are left.
     #[inline(always)]
-    pub(crate) fn step(&mut self, count: usize, mut change: impl FnMut(T) -> Option<U>) -> bool {
-        let stop = self.stop_after(count);
-        while !ptr::eq(self.read, stop) {
-            // SAFETY: `read < end` is initialised; `write <= read` was moved out before (this entry just now), and the layouts agree.
-            unsafe {
-                let message = self.read.read();
-                self.read = self.read.byte_add(stride::<T>());
-                if let Some(changed) = change(message) {
-                    self.write.write(changed);
-                    self.write = self.write.byte_add(stride::<U>());
-                }
-            }
-        }
-        !ptr::eq(stop, self.end)
+    fn left(&self) -> usize {
+        entries_between(self.read, self.end)
     }
 
-    /// Changes up to `count` messages where they are, and lets those fall of which `change` says false. False at the end.
+    /// Goes through the messages by `one`, which takes the next one, until none is left or it is time to leave; in `stretches` if they own nothing.
+    #[inline(always)]
+    pub(crate) fn go_through(&mut self, stretches: bool, mut one: impl FnMut(&mut Self)) {
+        let mut rhythm = self.cx.rhythm(STRETCH);
+        while stretches
+            && const { !mem::needs_drop::<T>() && !mem::needs_drop::<U>() }
+            && self.left() >= rhythm.stretch()
+        {
+            for _ in 0..STRETCH {
+                one(self);
+            }
+            if self.cx.should_leave(&mut rhythm) {
+                return;
+            }
+        }
+        while self.left() > 0 {
+            one(self);
+            if self.cx.should_leave(&mut rhythm) {
+                return;
+            }
+        }
+    }
+
+    /// Rewrites the next message.
     ///
-    /// Only if `U` is `T`. A message moves only when one before it has fallen.
+    /// # Safety
+    ///
+    /// There must be one, and none before it may have fallen.
     #[inline(always)]
-    pub(crate) fn alter(&mut self, count: usize, mut change: impl FnMut(&mut T) -> bool) -> bool {
-        let stop = self.stop_after(count);
-        while !ptr::eq(self.read, stop) {
-            let message = self.read;
-            // SAFETY: `message < end` is initialised, and stays the block's until it is passed, also if `change` panics.
-            let kept = change(unsafe { &mut *message });
-            // SAFETY: `write <= message`; what lies between was dropped or moved out.
-            unsafe {
-                self.read = message.byte_add(stride::<T>());
-                if !kept {
-                    message.drop_in_place();
-                } else {
-                    if !ptr::eq(self.write.cast(), message) {
-                        self.write.cast::<T>().copy_from_nonoverlapping(message, 1);
-                    }
-                    self.write = self.write.byte_add(stride::<T>());
-                }
-            }
+    pub(crate) unsafe fn change(&mut self, change: impl FnOnce(T) -> U) {
+        // Read and written by one pointer, so the compiler sees that they are the same place and can take several messages at once.
+        let place = self.read;
+        debug_assert!(ptr::eq(place.cast(), self.write), "none has fallen");
+        // SAFETY: initialised, by the caller's promise; it is moved out before it is written, and the layouts agree.
+        unsafe {
+            self.read = place.byte_add(stride::<T>());
+            place.cast::<U>().write(change(place.read()));
         }
-        !ptr::eq(stop, self.end)
+        self.write = self.read.cast();
     }
 
+    /// Rewrites the next message, or lets it fall.
+    ///
+    /// # Safety
+    ///
+    /// There must be one.
     #[inline(always)]
-    fn stop_after(&self, count: usize) -> *mut T {
-        let count = count.min(entries_between(self.read, self.end));
-        // SAFETY: not behind `end`.
-        unsafe { self.read.byte_add(count * stride::<T>()) }
+    pub(crate) unsafe fn sift(&mut self, change: impl FnOnce(T) -> Option<U>) {
+        // SAFETY: initialised, by the caller's promise; `write <= read` was moved out before (this entry just now), and the layouts agree.
+        unsafe {
+            let message = self.read.read();
+            self.read = self.read.byte_add(stride::<T>());
+            if let Some(changed) = change(message) {
+                self.write.write(changed);
+                self.write = self.write.byte_add(stride::<U>());
+            }
+        }
+    }
+
+    /// Changes the next message where it is, and lets it fall if `change` says false.
+    ///
+    /// It moves only when one before it has fallen.
+    ///
+    /// # Safety
+    ///
+    /// There must be one, and `U` must be `T`.
+    #[inline(always)]
+    pub(crate) unsafe fn alter(&mut self, change: impl FnOnce(&mut T) -> bool) {
+        let message = self.read;
+        // SAFETY: initialised, by the caller's promise, and stays the block's until it is passed, also if `change` panics.
+        let kept = change(unsafe { &mut *message });
+        // SAFETY: `write <= message`; what lies between was dropped or moved out.
+        unsafe {
+            self.read = message.byte_add(stride::<T>());
+            if !kept {
+                message.drop_in_place();
+            } else {
+                if !ptr::eq(self.write.cast(), message) {
+                    self.write.cast::<T>().copy_from_nonoverlapping(message, 1);
+                }
+                self.write = self.write.byte_add(stride::<T>());
+            }
+        }
     }
 
     /// The block with what was written, and what was not read in one of its own.
     #[inline(always)]
     pub(crate) fn finish(mut self) -> (Block, Option<Block>) {
-        let rest = entries_between(self.read, self.end);
+        let rest = self.left();
         let rest = (rest > 0).then(|| {
             let mut block = self.cx.open_block::<T>(rest);
             // SAFETY: opened for as many; these move, and `end` gives them up here.
@@ -193,7 +234,7 @@ impl<T, U> Drop for InPlace<'_, '_, T, U> {
     /// After a panic.
     #[inline(always)]
     fn drop(&mut self) {
-        let rest = entries_between(self.read, self.end);
+        let rest = self.left();
         if let Some(block) = self.close() {
             if rest > 0 {
                 let mut panics = Vec::new();

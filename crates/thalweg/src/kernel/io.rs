@@ -1,5 +1,6 @@
 //! A kernel's ports during an activation.
 
+use super::each::STRETCH;
 use super::output::{AnyOutput, Core};
 use super::ported::{In, Out};
 use super::{Cx, Rhythm};
@@ -8,9 +9,6 @@ use crate::edge::{Receiver, Sender};
 use crate::error::resume;
 use std::fmt;
 use std::mem;
-
-/// Messages taken between two looks at the run.
-const STRETCH: usize = 8;
 
 /// Access to the ports of a [`Kernel`](crate::Kernel) during an activation.
 ///
@@ -25,8 +23,6 @@ pub struct Io<'a> {
     outputs: &'a mut [AnyOutput],
     given: Given,
     rhythm: Rhythm<'a>,
-    /// Messages taken since the last look.
-    since: usize,
     /// It is time to leave: the inputs give nothing more, as soon as that breaks no promise of [`has`](Io::has).
     late: bool,
     leaves: bool,
@@ -102,7 +98,6 @@ impl<'a> Io<'a> {
             outputs: &mut scratch.0.outputs,
             given: Given::default(),
             rhythm: cx.rhythm(STRETCH),
-            since: 0,
             late: false,
             leaves: false,
             promised: false,
@@ -179,12 +174,8 @@ impl<'a> Io<'a> {
     #[inline(always)]
     fn took(&mut self, messages: usize) {
         self.given.messages += messages as u64;
-        self.since += messages;
-        if self.since >= self.rhythm.stretch {
-            self.since = 0;
-            self.late |= self.cx.should_leave(&mut self.rhythm);
-            self.leaves |= self.late && !self.promised;
-        }
+        self.late |= self.cx.should_leave(&mut self.rhythm);
+        self.leaves |= self.late && !self.promised;
     }
 
     /// Whether at least `count` messages are there to be taken now. Zero counts as one. It stays so until the next [`push`](Self::push).

@@ -1,5 +1,6 @@
 //! Sources: iterators and closures that give messages.
 
+use super::each::stretch;
 use super::output::{Core, Output};
 use super::resident::resident;
 use super::{Cx, Flow, Source};
@@ -15,15 +16,16 @@ fn give_block<I: Iterator>(cx: &Cx<'_>, out: &mut [Sender<'_>], iterator: &mut I
     let mut core = Core::new(cx, &mut out[0]);
     // SAFETY: O1: dropped at the end of this function.
     let mut output = unsafe { Output::open(&mut core) };
+    let mut rhythm = cx.rhythm_of_items(stretch::<I, I::Item>(ITEMS));
     let mut left = cx.give_len() as usize;
     while left > 0 {
-        let stretch = left.min(output.room());
+        let stretch = rhythm.steps().min(left).min(output.room());
         if !output.fill(stretch, || iterator.next()) {
             return Flow::Done;
         }
         left -= stretch;
         // After each block, so that no more than a block comes on top of what the edge may hold.
-        if output.should_stop() {
+        if output.should_stop() || cx.should_end(&mut rhythm) {
             break;
         }
     }
@@ -112,14 +114,9 @@ pub(crate) struct Fused<I, F>(pub(crate) Option<(I, F)>);
 
 /// Blocks' worth of items that a fused chain takes in one go.
 pub(super) const FUSED_GIVES: usize = 4;
-/// Items that it takes between two looks at the run, at most: such a loop may be vector instructions.
+/// Items that a source takes between two looks at the run, where they own nothing; more where nothing is pushed, as such a loop may be vector instructions.
+pub(super) const ITEMS: usize = 64;
 const FUSED_ITEMS: usize = 512;
-
-/// Items between two looks at the run: `most`, but one where the code or its items own something. Such a loop is never made of vector instructions, and a look
-/// costs nothing that counts in it.
-pub(super) const fn stretch<C, T>(most: usize) -> usize {
-    if mem::needs_drop::<C>() || mem::needs_drop::<T>() { 1 } else { most }
-}
 
 impl<I, F> Source for Fused<I, F>
 where
@@ -127,13 +124,13 @@ where
     F: FnMut(I::Item) + Send,
 {
     fn give(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
-        let mut rhythm = cx.rhythm_of_items(const { stretch::<(I, F), I::Item>(FUSED_ITEMS) });
+        let mut rhythm = cx.rhythm_of_items(stretch::<(I, F), I::Item>(FUSED_ITEMS));
         let mut left = cx.give_len() as usize * FUSED_GIVES;
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some(mut chain) = self.0.take().map(Guarded::new) else { return Ok(Flow::Done) };
         let (iterator, each) = &mut *chain.0;
         while left > 0 {
-            let most = rhythm.stretch.min(left) as u32;
+            let most = rhythm.steps().min(left) as u32;
             // The first one by itself, right before the loop: what `each` writes behind references was written then in any case, and the loop may
             // keep it in registers.
             let Some(first) = iterator.next() else { return Ok(Flow::Done) };

@@ -6,14 +6,15 @@
 use crate::edge::Sender;
 use crate::error::{BoxError, Guarded};
 use crate::kernel::Cx;
+use crate::kernel::each::stretch;
 use crate::kernel::output::{Core, Output};
 use crate::kernel::resident::resident;
-use crate::kernel::source::{FUSED_GIVES, stretch};
+use crate::kernel::source::FUSED_GIVES;
 use crate::kernel::{Flow, Source};
 use std::fmt;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-/// Steps between two looks at the run at the end of a stream, where the items and the closures own nothing.
+/// Steps between two looks at the run, where the items and the closures own nothing.
 const STEPS: usize = 128;
 
 mod sealed {
@@ -186,33 +187,24 @@ impl<S: Steps> Source for FromSteps<S> {
         if self.ended {
             return Ok(Flow::Done);
         }
-        let owns = const { stretch::<S, S::Item>(2) == 1 };
         self.ended = resident(&mut self.steps, |steps| {
-            let mut rhythm = cx.rhythm_of_items(1);
+            let mut rhythm = cx.rhythm_of_items(const { stretch::<S, S::Item>(STEPS) });
             let mut left = cx.give_len();
             let mut core = Core::new(cx, &mut out[0]);
             // SAFETY: O1: dropped at the end of this closure.
             let mut output = unsafe { Output::open(&mut core) };
-            if !owns {
-                // Looks between would keep what the loop needs out of registers.
-                return steps.go(left, &mut |item| {
+            while left > 0 {
+                let most = left.min(rhythm.steps() as u32);
+                let ended = steps.go(most, &mut |item| {
                     output.push(item);
                     // After each block, so that no more than a block comes on top of what the edge may hold.
                     if output.should_stop() { Break(()) } else { Continue(()) }
                 });
-            }
-            let mut full = false;
-            while left > 0 {
-                let ended = steps.go(1, &mut |item| {
-                    output.push(item);
-                    full = output.should_stop();
-                    Continue(())
-                });
                 if ended {
                     return true;
                 }
-                left -= 1;
-                if full || cx.should_end(&mut rhythm) {
+                left -= most;
+                if !output.has_room() || cx.should_end(&mut rhythm) {
                     break;
                 }
             }
@@ -232,10 +224,10 @@ impl<S: Steps, F: FnMut(S::Item) + Send> Source for ForEach<S, F> {
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some(mut chain) = self.0.take().map(Guarded::new) else { return Ok(Flow::Done) };
         let (steps, each) = &mut *chain.0;
-        let mut rhythm = cx.rhythm_of_items(const { stretch::<(S, F), S::Item>(STEPS) });
+        let mut rhythm = cx.rhythm_of_items(stretch::<(S, F), S::Item>(STEPS));
         let mut left = cx.give_len() as usize * FUSED_GIVES;
         while left > 0 {
-            let most = rhythm.stretch.min(left);
+            let most = rhythm.steps().min(left);
             let ended = steps.go(most as u32, &mut |item| {
                 each(item);
                 Continue(())

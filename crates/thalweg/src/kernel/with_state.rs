@@ -1,6 +1,6 @@
 //! Kernels on many workers, each of which has a state of its own.
 
-use super::each::each;
+use super::each::{each, pace};
 use super::in_place::cut;
 use super::output::{Core, Output};
 use super::{Cx, SharedWork};
@@ -63,7 +63,9 @@ where
         let mut core = Core::chained(cx, chain, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
-        each(cx, block, &mut output, true, |message, output| (self.kernel)(state, message, output))
+        each(cx, block, &mut output, const { pace::<(F, S)>() }, |message, output| {
+            (self.kernel)(state, message, output)
+        })
     }
 
     fn cut(&self, cx: &Cx<'_>, rest: Block, most: usize) -> Vec<Block> {
