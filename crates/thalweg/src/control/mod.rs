@@ -177,7 +177,7 @@ impl Stopper {
     /// |---|---|
     /// | `sequential`, `map`, `filter`, `update`, parallel kernels | 8 |
     /// | a sink | 16 |
-    /// | `flat_map`, of what it gives | 32 (4 if something is owned) |
+    /// | `flat_map`, of what it gives | 32 (2 if something is owned) |
     /// | a source | 64 items of its iterator |
     /// | a chain at a source | 128 of its items, 512 if each comes out and ends in `for_each` |
     ///

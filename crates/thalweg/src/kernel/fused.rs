@@ -20,7 +20,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Steps between two looks at the run, where a message is several; fewer where the code or its messages own something.
 const SPREAD: usize = 32;
-const SPREAD_SLOWLY: usize = 4;
+const SPREAD_SLOWLY: usize = 2;
 
 mod sealed {
     pub trait Sealed {}

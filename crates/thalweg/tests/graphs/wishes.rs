@@ -89,7 +89,7 @@ const OWNING: [(&str, Owning); 16] = [
     ("filter", |graph, owner| {
         let node = graph.filter(move |x: &u64| {
             owner.look();
-            x % 2 == 0
+            x.is_multiple_of(2)
         });
         finish(graph, node);
     }),
@@ -161,16 +161,12 @@ fn after(scheme: Scheme, build: impl FnOnce(&mut Graph<'static>, Owner) + Send +
 fn code_that_owns_something_is_left_after_the_message_in_hand() {
     let mut late = Vec::new();
     for (index, name) in Scheme::names().enumerate() {
-        let workers = index % 3 + 1;
-        let scheme = Scheme::named(name).unwrap().workers(workers);
+        let scheme = Scheme::named(name).unwrap().workers(index % 3 + 1);
         for (kind, build) in OWNING {
-            let most = match kind {
-                // The messages in the hands of the other workers.
-                "parallel" => workers as u64 - 1,
-                // It is looked up as a message is taken, which is handed to the kernel then.
-                "ports" => 1,
-                _ => 0,
-            };
+            // Others go on until the wish is there.
+            let scheme = if kind == "parallel" { scheme.workers(1) } else { scheme };
+            // With ports it is looked up as a message is taken, which is handed to the kernel then.
+            let most = u64::from(kind == "ports");
             let after = after(scheme, build);
             if after > most {
                 late.push(format!("{kind} under {scheme:?}: {after} messages after the wish"));
@@ -214,7 +210,7 @@ const BORROWING: [(&str, u64, Borrowing); 8] = [
     ("filter", 7, |graph, owner| {
         let node = graph.filter(|x: &u64| {
             owner.look();
-            x % 2 == 0
+            x.is_multiple_of(2)
         });
         finish(graph, node);
     }),
