@@ -176,10 +176,10 @@ impl Stopper {
     /// | kernel | messages without a look, at most |
     /// |---|---|
     /// | `sequential`, `map`, `filter`, `update`, parallel kernels | 8 |
-    /// | a sink | 16 |
+    /// | a sink | 32 |
     /// | `flat_map`, of what it gives | 32 (2 if something is owned) |
-    /// | a source | 64 items of its iterator |
-    /// | a chain at a source | 128 of its items, 512 if each comes out and ends in `for_each` |
+    /// | a source | 256 items of its iterator |
+    /// | a chain at a source | 128 of its items where it ends in `for_each`, 512 if each comes out there, 4096 where a kernel is behind it |
     ///
     /// Windows and kernels with ports look between any two messages. As soon as a block has taken a millisecond, the kernel is known to be slow.
     pub fn cancel(&self) {

@@ -198,6 +198,7 @@ impl Worker<'_, '_> {
             whole: Cell::new(false),
             left: Cell::new(false),
             begun: Cell::new(0),
+            until_clock: Cell::new(0),
             probes: core.probes.as_deref(),
             carried: RefCell::default(),
         }

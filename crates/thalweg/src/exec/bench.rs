@@ -60,7 +60,7 @@ impl Bench {
 #[cfg(all(test, loom))]
 mod model {
     use super::*;
-    use crate::observe::{By, Crew, Look, Pane, Snapshot};
+    use crate::observe::{By, Crew, Demand, Look, Pane, Snapshot};
     use thalweg_sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
     use thalweg_sync::sync::Arc;
     use thalweg_sync::{model, thread};
@@ -84,6 +84,9 @@ mod model {
         fn let_work(&self, workers: usize) {
             self.target.store(workers, Release);
             self.bench.call();
+        }
+        fn demand(&self) -> Demand {
+            unreachable!("nobody asks")
         }
     }
 

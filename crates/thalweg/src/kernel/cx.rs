@@ -85,6 +85,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) left: Cell<bool>,
     /// When the block in hand was begun, if this activation looks at the clock.
     pub(crate) begun: Cell<u64>,
+    /// Looks that are left until the next one at the clock.
+    pub(crate) until_clock: Cell<u32>,
     /// Whose latency is asked for, if any is.
     pub(crate) probes: Option<&'a Probes>,
     /// The stamps of what is in hand.
@@ -100,9 +102,8 @@ pub(crate) struct Rhythm<'a> {
     attention: &'a AtomicU32,
     /// What it was at the last look; one less while this loop looks at the clock, so that each look goes the long way.
     seen: u32,
-    /// Looks from one at the clock to the next, and how many are left until then; zero if somebody else watches the time.
+    /// Looks from one at the clock to the next; zero if somebody else watches the time.
     clocked: u32,
-    until_clock: u32,
 }
 
 impl Rhythm<'_> {
@@ -161,19 +162,8 @@ impl<'a> Cx<'a> {
         let looks = if slow || most == 1 { 1 } else { (CLOCKED / most).max(1) as u32 };
         let clocked = if clocked { looks } else { 0 };
         let seen = self.seen(clocked > 0);
-        Rhythm { stretch, attention: self.control.attention(), seen, clocked, until_clock: clocked }
-    }
-
-    /// As [`rhythm`](Self::rhythm), of a source, whose gives are short: it looks at the clock only where it is known to be slow.
-    #[inline]
-    pub(crate) fn rhythm_of_items(&self, most: usize) -> Rhythm<'a> {
-        self.beats.add(1);
-        let slow = self.takes_long();
-        if slow {
-            self.begun.set(now().as_nanos());
-        }
-        let stretch = if slow { 1 } else { most };
-        Rhythm { stretch, attention: self.control.attention(), seen: self.seen(slow), clocked: slow }
+        self.until_clock.set(clocked);
+        Rhythm { stretch, attention: self.control.attention(), seen, clocked }
     }
 
     /// What a loop compares with until its next look: while it is `clocked` that differs, so that one comparison serves both.
@@ -210,14 +200,17 @@ impl<'a> Cx<'a> {
     #[inline(never)]
     fn look_up(&self, rhythm: Rhythm<'a>) -> (bool, Rhythm<'a>) {
         let seen = self.seen(rhythm.clocked > 0);
-        if seen == rhythm.seen && rhythm.until_clock > 1 {
+        let until_clock = self.until_clock.get();
+        if seen == rhythm.seen && until_clock > 1 {
             // Nobody calls, and it is not time yet.
-            return (false, Rhythm { until_clock: rhythm.until_clock - 1, ..rhythm });
+            self.until_clock.set(until_clock - 1);
+            return (false, rhythm);
         }
+        self.until_clock.set(rhythm.clocked);
         let late = || rhythm.clocked > 0 && now().as_nanos().saturating_sub(self.begun.get()) > TOO_LONG;
         let leaves = self.is_cancelled() || !self.whole.get() && (self.hurry.load(Relaxed) || late());
         self.left.set(leaves);
-        (leaves, Rhythm { seen, until_clock: rhythm.clocked, ..rhythm })
+        (leaves, Rhythm { seen, ..rhythm })
     }
 
     /// Whether the run is cancelled; cancels it when the time for draining is over, for the workers may all be busy then.

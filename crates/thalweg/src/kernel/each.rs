@@ -24,7 +24,7 @@ pub(crate) const fn stretch<F, T>(most: usize) -> usize {
 }
 
 /// The same at the end of a stream.
-const LAST: usize = 16;
+const LAST: usize = 32;
 /// A kernel with more state than this, in bytes, does not take its messages in stretches.
 const MUCH_STATE: usize = 64;
 
@@ -64,12 +64,11 @@ pub(super) fn each<T, U, R: Verdict>(
     let mut rhythm = cx.rhythm(STRETCH);
     let owns = const { needs_drop::<T>() || needs_drop::<U>() } || matches!(pace, Pace::Each);
     let stretches = matches!(pace, Pace::Stretches) && !owns;
-    let most = if owns { 1 } else { rhythm.steps() };
-    let mut since = 0;
+    let (stretch, most) = (rhythm.stretch(), if owns { 1 } else { rhythm.steps() });
     // SAFETY: an edge into this kernel carries `T` (B1).
     let mut unread = unsafe { Unread::<T>::new(block) };
     loop {
-        while stretches && unread.left() >= rhythm.stretch() && output.room() > STRETCH {
+        while stretches && unread.left() >= stretch && output.room() > STRETCH {
             for _ in 0..STRETCH {
                 // SAFETY: as many are left.
                 kernel(unsafe { unread.next_unchecked() }, output).into_result()?;
@@ -81,15 +80,15 @@ pub(super) fn each<T, U, R: Verdict>(
                 return Ok(());
             }
         }
-        let Some(message) = unread.next() else { return Ok(()) };
-        kernel(message, output).into_result()?;
-        since += 1;
-        // One of the last few of a block, or one of a kernel without stretches.
-        if output.should_stop() || (stretches || since >= most) && cx.should_leave(&mut rhythm) {
-            return Ok(());
+        for _ in 0..unread.left().min(most) {
+            // SAFETY: as many are left.
+            kernel(unsafe { unread.next_unchecked() }, output).into_result()?;
+            if output.should_stop() {
+                return Ok(());
+            }
         }
-        if since >= most {
-            since = 0;
+        if unread.left() == 0 || cx.should_leave(&mut rhythm) {
+            return Ok(());
         }
     }
 }

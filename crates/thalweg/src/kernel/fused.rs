@@ -19,7 +19,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Steps between two looks at the run, where a message is several; fewer where the code or its messages own something.
-const SPREAD: usize = 32;
+const SPREAD: usize = 64;
 const SPREAD_SLOWLY: usize = 2;
 
 mod sealed {

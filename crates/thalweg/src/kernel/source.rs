@@ -115,7 +115,7 @@ pub(crate) struct Fused<I, F>(pub(crate) Option<(I, F)>);
 /// Blocks' worth of items that a fused chain takes in one go.
 pub(super) const FUSED_GIVES: usize = 4;
 /// Items that a source takes between two looks at the run, where they own nothing; more where nothing is pushed, as such a loop may be vector instructions.
-pub(super) const ITEMS: usize = 64;
+pub(super) const ITEMS: usize = 256;
 const FUSED_ITEMS: usize = 512;
 
 impl<I, F> Source for Fused<I, F>

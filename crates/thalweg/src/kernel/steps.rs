@@ -187,24 +187,33 @@ impl<S: Steps> Source for FromSteps<S> {
         if self.ended {
             return Ok(Flow::Done);
         }
+        let owns = const { stretch::<S, S::Item>(2) == 1 };
         self.ended = resident(&mut self.steps, |steps| {
-            let mut rhythm = cx.rhythm_of_items(const { stretch::<S, S::Item>(STEPS) });
+            let mut rhythm = cx.rhythm_of_items(1);
             let mut left = cx.give_len();
             let mut core = Core::new(cx, &mut out[0]);
             // SAFETY: O1: dropped at the end of this closure.
             let mut output = unsafe { Output::open(&mut core) };
-            while left > 0 {
-                let most = left.min(rhythm.steps() as u32);
-                let ended = steps.go(most, &mut |item| {
+            if !owns {
+                // Looks between would keep what the loop needs out of registers.
+                return steps.go(left, &mut |item| {
                     output.push(item);
                     // After each block, so that no more than a block comes on top of what the edge may hold.
                     if output.should_stop() { Break(()) } else { Continue(()) }
                 });
+            }
+            let mut full = false;
+            while left > 0 {
+                let ended = steps.go(1, &mut |item| {
+                    output.push(item);
+                    full = output.should_stop();
+                    Continue(())
+                });
                 if ended {
                     return true;
                 }
-                left -= most;
-                if !output.has_room() || cx.should_end(&mut rhythm) {
+                left -= 1;
+                if full || cx.should_end(&mut rhythm) {
                     break;
                 }
             }

@@ -180,7 +180,7 @@ type Borrowing = fn(&mut Graph<'static>, &'static Owner);
 
 /// With how many messages may be gone through after the wish.
 const BORROWING: [(&str, u64, Borrowing); 8] = [
-    ("sink", 15, |graph, owner| {
+    ("sink", 31, |graph, owner| {
         let (numbers, sink) = (graph.source(0_u64..), graph.sink(|_: u64| owner.look()));
         *graph += numbers >> sink;
     }),
@@ -214,14 +214,14 @@ const BORROWING: [(&str, u64, Borrowing); 8] = [
         });
         finish(graph, node);
     }),
-    ("flat_map", 31, |graph, owner| {
+    ("flat_map", 63, |graph, owner| {
         let node = graph.flat_map(|x: u64| {
             owner.look();
             [x]
         });
         finish(graph, node);
     }),
-    ("source", 63, |graph, owner| {
+    ("source", 255, |graph, owner| {
         let (numbers, sink) = (graph.source((0_u64..).inspect(|_| owner.look())), graph.sink(|_: u64| ()));
         *graph += numbers >> sink;
     }),
