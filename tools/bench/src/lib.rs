@@ -32,7 +32,7 @@ pub mod catalogue;
 mod registry;
 
 // These run on modelled machines, too, which see what goes through the facade.
-#[cfg(feature = "machines")]
+#[cfg(any(feature = "machines", feature = "native"))]
 #[warn(clippy::disallowed_types, clippy::disallowed_methods)]
 mod baselines;
 #[cfg(any(feature = "machines", feature = "native"))]

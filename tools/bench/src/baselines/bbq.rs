@@ -98,6 +98,7 @@ fn max(of: &AtomicU64, value: u64, order: Ordering) -> u64 {
 
 impl Bbq {
     /// A queue of `capacity` entries, in as many blocks as the thesis takes.
+    #[cfg(feature = "machines")]
     pub(crate) fn new(capacity: usize) -> Self {
         let blocks = 1 << (capacity.ilog2() / 4).max(1);
         Self::with_blocks(blocks, capacity / blocks)
@@ -213,7 +214,7 @@ impl Bbq {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use std::task::Poll;
 
