@@ -55,9 +55,10 @@ fn clients_are_answered<Q: LocalQueue>() {
         })
         .collect();
     clients.into_iter().for_each(|client| client.join().unwrap());
-    server.abort();
     // Open connections are tasks too: they go with the executor, and their sockets with them.
     let mut open = connect(address);
+    assert!(ask(&mut open, "/open").starts_with("HTTP/1.1 200 OK\r\n"));
+    server.abort();
     drop(executor);
     let closed = open.read(&mut [0]);
     assert!(matches!(closed, Ok(0)) || closed.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock));
