@@ -13,7 +13,7 @@ struct Job {
     reply: oneshot::Sender<u64>,
 }
 
-pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (jobs, todo) = mpmc::channel::<Job>(16)?;
     let (settings, mut factor) = watch::channel(2);
     let (log, mut first_reader) = broadcast::channel(64)?;

@@ -75,7 +75,7 @@ fn ask(jobs: &Sender<Job>, from: u64) -> Option<u64> {
     Some(answers.into_iter().sum::<u64>() + sum) // all are there, so it ends at once
 }
 
-pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (jobs, todo) = mpmc::channel::<Job>(8)?; //        bounded(8)
     let (quit, quits) = rendezvous::channel(); //          bounded(0)
     let (events, seen) = unbounded::mpmc::channel(); //    unbounded()

@@ -13,7 +13,7 @@ static SAMPLES: spsc::Static<u16, 2, 64, Yield> = spsc::Static::new();
 /// From everybody to whoever has time.
 static LOG: mpmc::Static<&str, 4, 8, Yield> = mpmc::Static::new();
 
-pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (mut converter, mut samples) = SAMPLES.take().ok_or("the samples are taken")?;
     let (log, lines) = LOG.take().ok_or("the log is taken")?;
     let interrupts = thread::spawn({

@@ -10,7 +10,7 @@ use thalweg_queue::wait::Timed;
 use thalweg_queue::{PopTimeoutError, mpmc, select};
 use thalweg_sync::thread;
 
-pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (jobs, todo) = mpmc::channel::<u64>(64)?; //    bounded(64)
     let (results, done) = mpmc::channel(64)?;
     let (stop, stopped) = mpmc::channel::<()>(1)?;

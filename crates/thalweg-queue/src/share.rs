@@ -8,7 +8,9 @@ use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use thalweg_sync::atomic::AtomicUsize;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+#[cfg(not(loom))]
+use thalweg_sync::atomic::Ordering::Acquire;
+use thalweg_sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 #[cfg(not(loom))]
 use thalweg_sync::hint::{Access, touch};
 #[cfg(feature = "alloc")]

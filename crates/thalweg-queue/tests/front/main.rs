@@ -5,7 +5,6 @@ mod any;
 mod broadcast;
 mod bytes;
 mod ends;
-mod examples;
 mod fixed;
 mod oneshot;
 mod panics;

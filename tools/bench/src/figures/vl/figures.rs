@@ -30,8 +30,6 @@ pub(crate) const BESIDE_CAF: Says = &[("ping-pong", "VL 2.40 times"), ("pipeline
 struct Middle {
     nanos: f64,
     snoops: f64,
-    /// Lines that a device wrote into a cache, and those that the cache rejected.
-    injections: f64,
     upgrades: f64,
     memory: f64,
 }
@@ -47,7 +45,6 @@ impl Middle {
         Self {
             nanos: middle(&|(figures, _)| figures.nanos),
             snoops: counted(|report| report.counts.snoops()),
-            injections: counted(|Report { counts, .. }| counts.device.injections + counts.device.injections_rejected),
             upgrades: counted(|report| report.counts.upgrades.total()),
             memory: counted(|report| report.counts.memory_transactions()),
         }
@@ -104,24 +101,23 @@ fn of_figure_11<'a>(
         .filter_map(|(place, contenders)| Some((place, contenders, contenders.get(&Contender::Boost)?)))
 }
 
-/// Execution time, snoops, the same with the device's injections, and memory transactions, each with Boost's queue's as 1.
+/// Execution time, snoops and memory transactions, each with Boost's queue's as 1.
 fn figure_11(measured: &Measured<'_>, text: &mut String) {
     let _ = writeln!(
         text,
-        "fig. 11: against boost-style (paper: VL from 1.10 to 11.36 times as fast)\n{:34}{:22}{:>10}{:>10}{:>10}{:>10}{:>12}",
-        "", "", "speed-up", "snoops", "+ device", "memory", "per us"
+        "fig. 11: against boost-style (paper: VL from 1.10 to 11.36 times as fast)\n{:34}{:22}{:>10}{:>10}{:>10}{:>12}",
+        "", "", "speed-up", "snoops", "memory", "per us"
     );
     for (&(workload, name, label), contenders, boost) in of_figure_11(measured) {
         let _ = writeln!(text, "{:34}paper: {}", format!("{name}, {label}"), PAPER[workload].1);
         for (contender, one) in contenders {
             let _ = writeln!(
                 text,
-                "{:34}{:22}{:>10.2}{:>10.3}{:>10.3}{:>10.3}{:>12.2}",
+                "{:34}{:22}{:>10.2}{:>10.3}{:>10.3}{:>12.2}",
                 "",
                 contender.name(),
                 ratio(boost.nanos, one.nanos),
                 ratio(one.snoops, boost.snoops),
-                ratio(one.snoops + one.injections, boost.snoops),
                 ratio(one.memory, boost.memory),
                 1000.0 * one.memory / one.nanos
             );
@@ -231,11 +227,8 @@ fn figure_14(stream: &[(&str, Middle)], text: &mut String) {
         let time = ratio(middle.nanos, alone);
         let _ = writeln!(
             text,
-            "fig. 14, STREAM with {contender:22} time {time:.3}, memory {:.0}, snoops {:.0}, with the device's {:.0} (paper: {})",
-            middle.memory,
-            middle.snoops,
-            middle.snoops + middle.injections,
-            STREAM[0].1
+            "fig. 14, STREAM with {contender:22} time {time:.3}, memory {:.0}, snoops {:.0} (paper: {})",
+            middle.memory, middle.snoops, STREAM[0].1
         );
     }
 }
@@ -258,7 +251,7 @@ mod tests {
     use thalweg_sim::{Machine, Simulation};
 
     fn middle(nanos: f64, snoops: f64, upgrades: f64, memory: f64) -> Middle {
-        Middle { nanos, snoops, injections: 0.0, upgrades, memory }
+        Middle { nanos, snoops, upgrades, memory }
     }
 
     /// One point: Boost's figures, and another's.
@@ -280,14 +273,13 @@ mod tests {
         let mut measured = Measured::new();
         let link = Contender::VirtualLink;
         let [long, short] = super::super::WORK.map(|(_, label)| label);
-        let device = Middle { injections: 25., ..middle(1000., 5., 0., 80.) };
-        add(&mut measured, "ping-pong", "2 threads", link, [middle(8000., 50., 0., 100.), device]);
+        add(&mut measured, "ping-pong", "2 threads", link, [middle(8000., 50., 0., 100.), middle(1000., 30., 0., 80.)]);
         add(&mut measured, "halo", long, link, [middle(200., 10., 0., 10.), middle(100., 4., 0., 20.)]);
         add(&mut measured, "halo", short, link, [middle(900., 10., 0., 10.), middle(100., 1., 0., 5.)]);
         let text = figures(&measured, &[]);
-        // Speed-up, snoops, with the device's injections, memory, memory transactions in a microsecond.
-        assert_eq!(columns(&text, "ping-pong", "boost-style"), ["1.00", "1.000", "1.000", "1.000", "12.50"]);
-        assert_eq!(columns(&text, "ping-pong", "virtual-link"), ["8.00", "0.100", "0.600", "0.800", "80.00"]);
+        // Speed-up, snoops, memory, memory transactions in a microsecond.
+        assert_eq!(columns(&text, "ping-pong", "boost-style"), ["1.00", "1.000", "1.000", "12.50"]);
+        assert_eq!(columns(&text, "ping-pong", "virtual-link"), ["8.00", "0.600", "0.800", "80.00"]);
         assert!(text.contains(PAPER[0].1) && text.contains(PAPER[1].1) && !text.contains(PAPER[2].1));
         // 8 and 2 times as fast; 0.8 and 2 times the memory, 100 of 110. Then 8 and 9, 0.8 and 0.5, 85 of 110.
         let averages = |work: &str| columns(&text, &format!("averages, with {work}"), "virtual-link");
@@ -303,7 +295,7 @@ mod tests {
         add(&mut measured, "bitonic", "3 workers", zeromq, [middle(300., 9., 7., 1.), middle(200., 8., 6., 1.)]);
         add(&mut measured, "bitonic", "15 workers", zeromq, [middle(150., 9., 5., 4.), middle(100., 3., 2., 2.)]);
         let text = figures(&measured, &[]);
-        assert_eq!(columns(&text, "bitonic, 15 workers", "zeromq-style"), ["1.50", "0.333", "0.333", "0.500", "20.00"]);
+        assert_eq!(columns(&text, "bitonic, 15 workers", "zeromq-style"), ["1.50", "0.333", "0.500", "20.00"]);
         assert!(!text.contains("bitonic, 3 workers"));
         assert_eq!(columns(&text, "averages", "zeromq-style"), ["1.50", "1.50", "0.500", "0.500", "0.500", "1"]);
         // Against Boost's queue with one worker, in the order of workers: speed-up, snoops, upgrades.
@@ -322,10 +314,7 @@ mod tests {
         add(&mut measured, "ping-pong", "2 threads", Contender::Caf, [boost(), middle(300., 0., 0., 1.)]);
         add(&mut measured, "ping-pong", "2 threads", Contender::VirtualLink, [boost(), middle(120., 0., 0., 1.)]);
         add(&mut measured, "pipeline", "10 threads", Contender::VirtualLink, [boost(), middle(100., 0., 0., 1.)]);
-        let stream = [
-            ("alone", middle(500., 3., 0., 40.)),
-            ("virtual-link", Middle { injections: 25., ..middle(510., 4., 0., 41.) }),
-        ];
+        let stream = [("alone", middle(500., 3., 0., 40.)), ("virtual-link", middle(510., 29., 0., 41.))];
         let text = figures(&measured, &stream);
         assert!(
             text.contains("fig. 15, ping-pong: virtual-link 2.50 times as fast as caf (paper: VL 2.40 times)"),
@@ -333,13 +322,9 @@ mod tests {
         );
         assert!(!text.contains("fig. 15, pipeline"), "caf was not run there");
         let of_14: Vec<_> = text.lines().filter(|line| line.starts_with("fig. 14")).collect();
+        assert!(of_14[0].contains("alone") && of_14[0].contains("time 1.000, memory 40, snoops 3 "), "{of_14:?}");
         assert!(
-            of_14[0].contains("alone") && of_14[0].contains("time 1.000, memory 40, snoops 3, with the device's 3 "),
-            "{of_14:?}"
-        );
-        assert!(
-            of_14[1].contains("virtual-link")
-                && of_14[1].contains("time 1.020, memory 41, snoops 4, with the device's 29 "),
+            of_14[1].contains("virtual-link") && of_14[1].contains("time 1.020, memory 41, snoops 29 "),
             "{of_14:?}"
         );
         assert_eq!(figures(&Measured::new(), &[]), "", "nothing of it was run");
@@ -358,8 +343,8 @@ mod tests {
             report.counts.device.injections_rejected = 1;
             (crate::machines::point::Figures::new(1, nanos), report)
         };
-        let Middle { nanos, snoops, injections, upgrades, memory } =
+        let Middle { nanos, snoops, upgrades, memory } =
             Middle::of(&[run(1, 20, 6, 9), run(3, 10, 5, 8), run(2, 30, 4, 7)]);
-        assert_eq!((nanos, snoops, injections, upgrades, memory), (2.0, 5.0, 21.0, 8.0, 20.0));
+        assert_eq!((nanos, snoops, upgrades, memory), (2.0, 27.0, 8.0, 20.0));
     }
 }
