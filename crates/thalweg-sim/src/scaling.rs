@@ -3,14 +3,14 @@
 use crate::failure::Failure;
 use crate::machine::{Machine, MachineError};
 use crate::notes::Latencies;
-use crate::plot::{Curve, Plot, draw};
-use crate::record::{Record, Spread};
+use crate::record::Record;
 use crate::report::{Layout, Report, TaskReport};
 use crate::simulation::Simulation;
 use serde_json::json;
 use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use thalweg_figure::{Curve, Plot, Shape, Spread, draw};
 
 /// A program to be run on a growing part of a machine.
 ///
@@ -264,15 +264,15 @@ impl Scaling {
                 .collect(),
         };
         let one = rate(self.points[0].nanos().median);
+        let curves = vec![
+            curve(&self.name, false, &|point| point.nanos().inverted(rate)),
+            curve("ideal", true, &|point| Spread::of([one * point.threads as f64])),
+        ];
         let plot = Plot {
             title: format!("{} on {}", self.name, self.machine.name()),
             note: String::new(),
-            across: "hardware threads".to_owned(),
             unit: "million messages a second".to_owned(),
-            curves: vec![
-                curve(&self.name, false, &|point| point.nanos().inverted(rate)),
-                curve("ideal", true, &|point| Spread::of([one * point.threads as f64])),
-            ],
+            shape: Shape::Curves { across: "hardware threads".to_owned(), curves },
         };
         draw(&[plot], &format!("{}, simulated", self.machine.about()))
     }

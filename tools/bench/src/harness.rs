@@ -3,10 +3,11 @@
 use std::io::Write;
 
 use serde_json::Value;
+use thalweg_figure::Spread;
 
 use crate::cores;
 use crate::machine::{self, Timing};
-use crate::records::{At, Record, Spread};
+use crate::records::{At, Record};
 
 pub use thalweg::BoxError;
 
@@ -279,7 +280,7 @@ fn measure_group(
         let cpus: Option<Vec<f64>> = runs.iter().map(|run| run.sample.cpus).collect();
         let on_one_core = runs.iter().filter(|run| run.on_one_core).count();
         for (at, unit) in units.iter().enumerate() {
-            let spread = Spread::of(runs.iter().map(|run| run.sample.figures[at]).collect());
+            let spread = Spread::of(runs.iter().map(|run| run.sample.figures[at]));
             // A point of a curve that cannot be.
             if spread.median.is_nan() {
                 continue;
@@ -292,6 +293,7 @@ fn measure_group(
                 unit: sweep.map_or(unit, |sweep| sweep.unit),
                 at: sweep.map(|sweep| At { axis: sweep.axis, point: unit }),
                 spread,
+                runs: runs.len(),
                 world: "native",
                 cpus: cpus.as_ref().map(|cpus| Spread::of(cpus.clone()).median),
                 on_one_core,
@@ -347,11 +349,11 @@ mod tests {
         });
         assert_eq!(*CALLS.lock().unwrap(), ["a", "b", "b", "a", "a", "b", "b", "a"]);
         // The first call was the warm-up and does not count.
-        assert_eq!(outcome.records[0].spread, Spread { median: 3.0, min: 2.0, max: 7.0, runs: 3 });
+        assert_eq!(outcome.records[0].spread, Spread { median: 3.0, min: 2.0, max: 7.0 });
         assert_eq!((outcome.records[0].cpus, outcome.records[0].world), (Some(1.5), "native"));
         let (ideal, cpus) = (&outcome.records[2], machine::cpus().len().min(2) as f64);
         assert_eq!((ideal.contender.as_str(), ideal.role), ("ideal", Role::Bound));
-        assert_eq!(ideal.spread, Spread { median: 3.0 / cpus, min: 2.0 / cpus, max: 7.0 / cpus, runs: 3 });
+        assert_eq!(ideal.spread, Spread { median: 3.0 / cpus, min: 2.0 / cpus, max: 7.0 / cpus });
     }
 
     #[test]
@@ -375,7 +377,7 @@ mod tests {
         let mut are_one = || looks.next().unwrap();
         measure_group("test/harness", group, &effort, &mut are_one, &mut Vec::new(), &mut outcome).unwrap();
         let Record { spread, on_one_core, .. } = outcome.records[0];
-        assert_eq!(spread, Spread { median: 5.0, min: 4.0, max: 7.0, runs: 3 });
+        assert_eq!(spread, Spread { median: 5.0, min: 4.0, max: 7.0 });
         assert_eq!(on_one_core, 1);
     }
 

@@ -53,8 +53,6 @@ pub mod chart;
 mod cli;
 #[cfg(feature = "native")]
 pub mod cores;
-#[cfg(feature = "native")]
-mod curves;
 #[cfg(all(feature = "native", target_os = "linux"))]
 pub mod daemon;
 #[cfg(feature = "native")]
@@ -73,8 +71,6 @@ pub mod queues;
 mod reached;
 #[cfg(feature = "native")]
 pub mod records;
-#[cfg(feature = "native")]
-mod scale;
 #[cfg(feature = "native")]
 pub mod streams;
 #[cfg(feature = "native")]

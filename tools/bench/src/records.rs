@@ -2,38 +2,9 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use thalweg_figure::Spread;
 
 use crate::harness::Role;
-
-/// Median and range of a contender's runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    /// The middle run, or the mean of the two middle ones.
-    pub median: f64,
-    /// The lowest figure.
-    pub min: f64,
-    /// The highest figure.
-    pub max: f64,
-    /// How many runs.
-    pub runs: usize,
-}
-
-impl Spread {
-    /// The spread of `figures`. Without figures everything is NaN.
-    pub fn of(mut figures: Vec<f64>) -> Self {
-        figures.sort_by(f64::total_cmp);
-        let runs = figures.len();
-        let [Some(&min), Some(&max)] = [figures.first(), figures.last()] else {
-            return Self { median: f64::NAN, min: f64::NAN, max: f64::NAN, runs };
-        };
-        Self { median: (figures[(runs - 1) / 2] + figures[runs / 2]) / 2.0, min, max, runs }
-    }
-
-    /// The same runs, each figure divided by `divisor`.
-    pub fn divided_by(self, divisor: f64) -> Self {
-        Self { median: self.median / divisor, min: self.min / divisor, max: self.max / divisor, ..self }
-    }
-}
 
 /// The value below which the share `q` of `sorted` lies (nearest rank). NaN without values.
 pub fn quantile(sorted: &[u64], q: f64) -> f64 {
@@ -69,6 +40,8 @@ pub struct Record {
     /// The figures.
     #[serde(flatten)]
     pub spread: Spread,
+    /// How many runs.
+    pub runs: usize,
     /// Where it ran: `native` is this machine.
     pub world: &'static str,
     /// CPUs used on average, the median over the runs; `null` where that is not known.
@@ -151,21 +124,14 @@ pub(crate) mod tests {
             role,
             unit: "ns/msg",
             at: None,
-            spread: Spread { median, min: median * 0.5, max: median * 2.0, runs: 5 },
+            spread: Spread { median, min: median * 0.5, max: median * 2.0 },
+            runs: 5,
             world: "native",
             cpus: Some(1.0),
             on_one_core: 0,
             params: serde_json::json!({ "messages": 7 }),
             machine: "abacus",
         }
-    }
-
-    #[test]
-    fn spreads_of_odd_even_and_no_runs() {
-        // Neither is the mean.
-        assert_eq!(Spread::of(vec![9.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 9.0, runs: 3 });
-        assert_eq!(Spread::of(vec![9.0, 1.0, 2.0, 3.0]).median, 2.5);
-        assert!(Spread::of(Vec::new()).median.is_nan());
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::records::{At, Record, Spread, base, compares, curves, panels};
+use thalweg_figure::Spread;
+
+use crate::records::{At, Record, base, compares, curves, panels};
 
 /// One table for each workload and unit: median, range, ratio to the base, CPUs used, and what the runs were like where a unit says that.
 pub fn render(records: &[Record]) -> String {
@@ -26,8 +28,7 @@ fn table(panel: &[&Record], notes: &[&[&Record]]) -> String {
     }
     let base = base(panel);
     let head = panel[0];
-    let mut text =
-        format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.spread.runs);
+    let mut text = format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.runs);
     let note = |name: &str, note: &[&Record]| {
         let found = note.iter().find(|record| record.contender == name);
         found.map_or("-".into(), |record| figure(record.spread.median))
@@ -36,7 +37,7 @@ fn table(panel: &[&Record], notes: &[&[&Record]]) -> String {
         ["contender", "median (min - max)", "ratio", "CPUs"].into_iter().chain(notes.iter().map(|note| note[0].unit));
     let mut rows: Vec<Vec<String>> = vec![heads.map(String::from).collect()];
     rows.extend(panel.iter().map(|record| {
-        let Spread { median, min, max, .. } = record.spread;
+        let Spread { median, min, max } = record.spread;
         let own = [
             record.contender.clone(),
             format!("{} ({} - {})", figure(median), figure(min), figure(max)),
@@ -77,8 +78,7 @@ fn sweep(panel: &[&Record], axis: &str) -> String {
     }
     // A run gives all points of a line.
     add_on_one_core(&mut rows, lines.iter().map(|(_, line)| line[0]));
-    let title =
-        format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.spread.runs);
+    let title = format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.runs);
     title + &aligned(&rows)
 }
 

@@ -243,7 +243,7 @@ mod tests {
             assert_eq!(drawn.iter().map(|plot| plot.unit.as_str()).collect::<Vec<_>>(), units.repeat(3));
             let notes = ["", "33.7 under qes_pss_prs", "91", "RG 51", "2.8", "MergeSort"];
             for (plot, note) in drawn.iter().zip(notes[..units.len()].repeat(3)) {
-                assert_eq!(plot.curves.len(), 4, "{} ({}): every configuration", plot.title, plot.unit);
+                assert_eq!(plot.curves().len(), 4, "{} ({}): every configuration", plot.title, plot.unit);
                 assert!(
                     plot.note.contains(note) && plot.note.is_empty() == note.is_empty(),
                     "{}: {}",

@@ -11,7 +11,8 @@ use std::process::Command;
 
 use crate::micro::{ALL, Micro, Place};
 use serde_json::Value;
-use thalweg_sim::{Failure, Machine, Simulation, Spread};
+use thalweg_figure::Spread;
+use thalweg_sim::{Failure, Machine, Simulation};
 
 /// A cache: KiB and ways.
 type Cache = (u64, u64);

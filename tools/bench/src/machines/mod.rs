@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use thalweg_sim::{Device, Failure, Machine, Routing, draw, in_parallel};
+use thalweg_figure::draw;
+use thalweg_sim::{Device, Failure, Machine, Routing, in_parallel};
 
 use crate::catalogue::{self, Entry, World};
 use crate::figures::vl;

@@ -1,6 +1,6 @@
 //! What is drawn of an entry.
 
-use thalweg_sim::{Curve, Plot, Spread};
+use thalweg_figure::{Curve, Plot, Shape, Spread};
 
 use super::experiment::{Experiment, Panel, RATE};
 use super::point::{Point, Run};
@@ -67,9 +67,8 @@ fn plot(experiment: &Experiment, panel: &Panel, points: &[Measured<'_>]) -> Opti
     (!curves.is_empty()).then(|| Plot {
         title: format!("{}: {workload}{at}", experiment.name),
         note: (experiment.note)(unit, workload),
-        across: across.to_owned(),
         unit: unit.to_owned(),
-        curves,
+        shape: Shape::Curves { across: across.to_owned(), curves },
     })
 }
 
@@ -100,7 +99,8 @@ mod tests {
     use super::super::point::Figures;
     use super::*;
     use serde_json::json;
-    use thalweg_sim::{Machine, Simulation, Stamp, draw};
+    use thalweg_figure::draw;
+    use thalweg_sim::{Machine, Simulation, Stamp};
     use thalweg_sync::hint;
 
     /// Points, by workload, contender, label and time.
@@ -135,12 +135,17 @@ mod tests {
     type Drawn<'a> = (&'a str, Vec<(f64, &'a str, f64)>);
 
     fn curves(plot: &Plot) -> Vec<Drawn<'_>> {
-        (plot.curves.iter())
+        (plot.curves().iter())
             .map(|curve| {
                 let points = curve.points.iter().map(|(at, label, figure)| (*at, label.as_str(), figure.median));
                 (curve.name.as_str(), points.collect())
             })
             .collect()
+    }
+
+    fn across(plot: &Plot) -> &str {
+        let Shape::Curves { across, .. } = &plot.shape else { panic!("all are curves") };
+        across
     }
 
     #[test]
@@ -158,8 +163,8 @@ mod tests {
         let points = [("a", "slow", "x", 10), ("a", "slow", "y", 5), ("a", "quick", "y", 2), ("b", "slow", "x", 10)];
         let [a, b] = &drawn(&[Panel::Rate], &points)[..] else { panic!("a picture for each workload") };
         let expected = [("slow", vec![(0.0, "x", 100.0), (1.0, "y", 200.0)]), ("quick", vec![(1.0, "y", 500.0)])];
-        assert_eq!((curves(a), a.across.as_str(), a.note.as_str()), (expected.into(), "as in the table", ""));
-        assert_eq!((b.across.as_str(), b.note.as_str()), ("x", "The paper: two"));
+        assert_eq!((curves(a), across(a), a.note.as_str()), (expected.into(), "as in the table", ""));
+        assert_eq!((across(b), b.note.as_str()), ("x", "The paper: two"));
         let [one] = &drawn(&[Panel::Rate], &[("a", "slow", "x", 10), ("a", "quick", "x", 5)])[..] else {
             panic!("one")
         };
@@ -192,7 +197,7 @@ mod tests {
         let experiment = Experiment::new("none", |_| Vec::new()).panels(&[Panel::Distribution]);
         let [plot] = &plots(&experiment, &points, &measured)[..] else { panic!("one") };
         let [(name, shares)] = &curves(plot)[..] else { panic!("nobody says how long the other's took") };
-        assert_eq!((*name, plot.across.as_str()), ("slow", "ns in the queue"));
+        assert_eq!((*name, across(plot)), ("slow", "ns in the queue"));
         let figures: Vec<_> = shares.iter().map(|(nanos, _, percent)| (*nanos, *percent)).collect();
         let early = [(1e3, 0.0), (1e3, 10.0), (1e3, 25.0), (2e3, 50.0)];
         let late = [(1e5, 75.0), (1e5, 90.0), (1e5, 99.0), (1e5, 99.9), (1e5, 100.0)];

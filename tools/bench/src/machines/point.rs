@@ -1,8 +1,9 @@
 //! A point of a curve: what runs, and what came of it.
 
 use serde_json::{Value, json};
+use thalweg_figure::Spread;
 use thalweg_sim::{
-    Cost, Device, Failure, FieldReport, Latencies, Machine, Record, Report, Routing, Simulation, Spread, Trace, jitter,
+    Cost, Device, Failure, FieldReport, Latencies, Machine, Record, Report, Routing, Simulation, Trace, jitter,
 };
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};

@@ -201,7 +201,8 @@ mod tests {
 
     use super::*;
     use crate::machines::pictures::plots;
-    use thalweg_sim::{Machine, Routing, draw};
+    use thalweg_figure::draw;
+    use thalweg_sim::{Machine, Routing};
 
     #[test]
     fn every_contender_carries_every_benchmark_the_same_way_twice_and_is_drawn() {
@@ -222,7 +223,7 @@ mod tests {
             let drawn = plots(experiment, &points, &measured);
             for plot in &drawn {
                 let curves = points.iter().map(|point| point.contender).collect::<BTreeSet<_>>().len();
-                assert_eq!(plot.curves.len(), curves, "{} ({}) has all contenders", plot.title, plot.unit);
+                assert_eq!(plot.curves().len(), curves, "{} ({}) has all contenders", plot.title, plot.unit);
             }
             let svg = draw(&drawn, "");
             let beside: &[&str] = match experiment.name {
