@@ -11,8 +11,10 @@
 //! - **M2** Nobody waits for what cannot come. Kernels that wait for each other, or for a kernel beneath them on a stack, are found by who is the last to
 //!   fall asleep ([stall](super::stall)), or by the [patrol](super::patrol) beside work that goes on; one of them is *let go*, and what it
 //!   gives beyond the edge's room is kept there, as if it had not waited.
-//! - **M3** Who makes room on the edge of a sleeper that waits midway rings for it. It reads the mark without a fence behind the room it made, so it may
-//!   miss one that is just lying down: that one is found by the last to fall asleep, or by the patrol.
+//! - **M3** Who makes room on the edge of a sleeper that waits midway rings for it, always. Between the room that it made and its look at the marks it has
+//!   a [light](fence::light) fence, as the sleeper has a [heavy](fence::heavy) one between its mark and its next look at the edge: either the sleeper
+//!   finds the room, or who made it finds the mark. So a kernel pays a load where nobody waits, and the sleeper what little a sleep costs more. Of
+//!   two that make room together, neither of which is enough, the one whose full fence comes last finds what both have made.
 //! - **M4** A worker that waits midway leaves what a nested kernel has handed on to nobody: it carries it on before it goes back.
 
 use super::worker::Worker;
@@ -21,7 +23,8 @@ use crate::edge::Edge;
 use crate::kernel::Why;
 use crate::scheme::Event;
 use std::thread::panicking;
-use thalweg_sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use thalweg_sync::atomic::{AtomicU32, AtomicUsize, Ordering::*, fence as full_fence};
+use thalweg_sync::{CachePadded, fence};
 
 /// Nobody waits, or its worker is at work meanwhile; it sleeps; it is to go on without room.
 const NO: u32 = 0;
@@ -33,6 +36,28 @@ const LET_GO: u32 = 3;
 const MOST_CARRIED: usize = 64;
 /// A kernel that was let go does not wait in its next activations: in one, three, seven, and so on, up to this power of two.
 const MOST_VAIN: u32 = 8;
+
+/// How many activations of the run wait midway: read by all that make room.
+#[derive(Debug, Default)]
+pub(super) struct Waiters(CachePadded<AtomicUsize>);
+
+impl Waiters {
+    fn enter(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+
+    fn leave(&self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+
+    /// Whether there may be one. Who has made room and gets a no is not needed (M3).
+    #[inline(always)]
+    fn may_wait(&self) -> bool {
+        // (M3) Pairs with `Midway::lie_down`. Without it a processor may look before the room can be seen.
+        fence::light();
+        self.0.load(Relaxed) > 0
+    }
+}
 
 /// What others may know of a kernel whose activation waits in the middle.
 #[derive(Debug, Default)]
@@ -47,7 +72,8 @@ pub(super) struct Midway {
 }
 
 impl Midway {
-    // Relaxed, as all that is here: marks for those who judge, who see what they judge by through the bell's lock, or look again.
+    // Relaxed, as all that is here: marks for those who judge, who see what they judge by through the bell's lock, or look again; and for those who make
+    // room, by the fences of M3.
 
     /// One of its activations has `kernel` above it. `shared`: it has several activations at once.
     pub(super) fn cover(&self, kernel: usize, shared: bool) {
@@ -69,6 +95,18 @@ impl Midway {
 
     fn step(&self, from: u32, to: u32) -> bool {
         self.state.compare_exchange(from, to, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Marks that it sleeps; after this its worker must look at the edge again before it parks (M3). False if it is let go.
+    fn lie_down(&self) -> bool {
+        let sleeps = self.step(WORKS, SLEEPS);
+        // (M3) Pairs with `Waiters::may_wait`. Without it the next look may come before the mark can be seen.
+        fence::heavy();
+        sleeps
+    }
+
+    fn get_up(&self) {
+        self.step(SLEEPS, WORKS);
     }
 
     fn is(&self, state: u32) -> bool {
@@ -95,7 +133,7 @@ impl Worker<'_, '_> {
         if let Some(ring) = &self.row.ring {
             self.note_wait(ring, Why::Full(edge.plan.id));
         }
-        core.midway.fetch_add(1, Relaxed);
+        core.midway.enter();
         midway.state.store(WORKS, Relaxed);
         let outer = self.outer.replace(Some(sender));
         let mut in_vain = 0;
@@ -128,7 +166,7 @@ impl Worker<'_, '_> {
         midway.vain.store(vain, Relaxed);
         midway.skips.store((1 << vain) - 1, Relaxed);
         midway.state.store(NO, Relaxed);
-        core.midway.fetch_sub(1, Relaxed);
+        core.midway.leave();
         room
     }
 
@@ -150,7 +188,7 @@ impl Worker<'_, '_> {
     fn sleep_midway(&self, edge: &Edge, midway: &Midway) {
         let stats = &self.row.worker;
         let (at, idle) = (stats.at.get(), stats.idle.get());
-        if !midway.step(WORKS, SLEEPS) {
+        if !midway.lie_down() {
             return;
         }
         stats.in_code.store(false, Relaxed);
@@ -159,7 +197,7 @@ impl Worker<'_, '_> {
             self.core.ring_neighbours(edge.plan.from);
         }
         self.idle(|| !edge.is_full() || edge.can_flush() || midway.is(LET_GO));
-        midway.step(SLEEPS, WORKS);
+        midway.get_up();
         stats.in_code.store(true, Relaxed);
         stats.at.set(at);
         // It is no time of the kernel that waits.
@@ -196,19 +234,32 @@ impl Core<'_> {
     /// `kernel` has taken something, or takes nothing any more: wakes those who wait midway for room at its inputs (M3).
     #[inline]
     pub(super) fn call_midway(&self, kernel: usize) {
-        if self.midway.load(Relaxed) > 0 {
+        if self.midway.may_wait() {
             self.call_those_midway(kernel);
         }
     }
 
     #[cold]
     fn call_those_midway(&self, kernel: usize) {
+        // (M3) With itself: another one may make room on the same edge now.
+        full_fence(SeqCst);
         let waits = |&edge: &usize| {
             let (sender, edge) = (&self.seats[self.topology.edges[edge].from], &self.edges[edge]);
             sender.sleeps_midway() && (!edge.is_full() || edge.can_flush())
         };
         if self.topology.kernels[kernel].inputs.iter().any(waits) {
             self.control.bell.ring_all();
+        }
+    }
+
+    /// The edge that `kernel` gives to has grown: wakes it if it waits midway (M3), else somebody who may run it.
+    pub(super) fn call_sender(&self, kernel: usize) {
+        // As `Waiters::may_wait`, of who does this rarely.
+        full_fence(SeqCst);
+        if self.seats[kernel].sleeps_midway() {
+            self.control.bell.ring_all();
+        } else {
+            self.control.bell.ring();
         }
     }
 
@@ -232,7 +283,7 @@ impl Core<'_> {
     /// Every worker is asleep: wakes those who wait midway and have room, and lets go those who wait in vain, which are all of them unless somebody `outside`
     /// may come. True if there was one.
     pub(super) fn wake_midway(&self, outside: bool) -> bool {
-        if self.midway.load(Relaxed) == 0 {
+        if self.midway.0.load(Relaxed) == 0 {
             return false;
         }
         let mut woken = false;
@@ -246,5 +297,131 @@ impl Core<'_> {
             };
         }
         woken
+    }
+}
+
+#[cfg(all(test, loom))]
+mod model {
+    use super::*;
+    use crate::control::bell::Bell;
+    use thalweg_sync::atomic::AtomicU64;
+    use thalweg_sync::park::{Parker, Unparker};
+    use thalweg_sync::sync::Arc;
+    use thalweg_sync::{model, thread};
+
+    /// An edge from which two messages must be taken before it has room, as far as M3 goes: two counts, each of which says that it is full.
+    #[derive(Default)]
+    struct Room {
+        messages: AtomicU64,
+        blocks: AtomicU64,
+    }
+
+    impl Room {
+        fn take(&self) {
+            // As `Side::count`, of several takers.
+            self.messages.fetch_add(1, Relaxed);
+            self.blocks.fetch_add(1, Release);
+        }
+
+        fn is_there(&self) -> bool {
+            self.blocks.load(Relaxed) == 2 && self.messages.load(Relaxed) == 2
+        }
+    }
+
+    #[derive(Default)]
+    struct Shared {
+        waiters: Waiters,
+        midway: Midway,
+        room: Room,
+    }
+
+    impl Shared {
+        /// Waits midway; `sleep` parks unless there is room.
+        fn wait(&self, sleep: impl Fn(&dyn Fn() -> bool)) {
+            self.waiters.enter();
+            self.midway.state.store(WORKS, Relaxed);
+            while !self.room.is_there() {
+                assert!(self.midway.lie_down());
+                sleep(&|| self.room.is_there());
+                self.midway.get_up();
+            }
+            self.midway.state.store(NO, Relaxed);
+            self.waiters.leave();
+        }
+
+        /// Takes `messages` one by one, and after each calls who sleeps and has room: as `Core::call_midway`.
+        fn take(&self, messages: u32, ring: impl Fn()) {
+            for _ in 0..messages {
+                self.room.take();
+                if self.waiters.may_wait() {
+                    full_fence(SeqCst);
+                    if self.midway.is(SLEEPS) && self.room.is_there() {
+                        ring();
+                    }
+                }
+            }
+        }
+    }
+
+    fn asleep(parker: &Parker) -> impl Fn(&dyn Fn() -> bool) {
+        |has_room| {
+            if !has_room() {
+                parker.park();
+            }
+        }
+    }
+
+    fn taker(shared: &Arc<Shared>, messages: u32, unparker: Unparker) -> thread::JoinHandle<()> {
+        let shared = shared.clone();
+        thread::spawn(move || shared.take(messages, || unparker.unpark()))
+    }
+
+    /// The marks alone, without what the bell's own fences would mend: one that just lies down is called or finds the room, or loom reports a deadlock. The
+    /// first message makes no room, the second does.
+    #[test]
+    fn who_lies_down_midway_is_called_or_finds_the_room() {
+        model(|| {
+            let (shared, parker) = (Arc::new(Shared::default()), Parker::new());
+            let taker = taker(&shared, 2, parker.unparker());
+            shared.wait(asleep(&parker));
+            taker.join().unwrap();
+        });
+    }
+
+    /// Two takers with a message each, neither of which alone makes room: one of them must see what both have made. Without the sleeper, whose part is
+    /// above: with it there are too many executions.
+    #[test]
+    fn of_two_that_make_room_one_sees_it() {
+        model(|| {
+            let room = Arc::new(Room::default());
+            let take = |room: &Room| {
+                room.take();
+                full_fence(SeqCst);
+                room.is_there()
+            };
+            let theirs = room.clone();
+            let other = thread::spawn(move || take(&theirs));
+            let seen = take(&room);
+            assert!(other.join().unwrap() || seen);
+        });
+    }
+
+    /// With the bell that sleepers lie at.
+    #[test]
+    fn a_call_reaches_who_sleeps_midway_at_the_bell() {
+        model(|| {
+            let shared = Arc::new((Shared::default(), Bell::default()));
+            shared.1.join();
+            let theirs = shared.clone();
+            let taker = thread::spawn(move || theirs.0.take(2, || theirs.1.ring_all()));
+            let parker = Parker::new();
+            shared.0.wait(|has_room| {
+                shared.1.lie_down(0, None, parker.unparker());
+                if !has_room() || !shared.1.get_up(0) {
+                    parker.park();
+                }
+            });
+            taker.join().unwrap();
+        });
     }
 }

@@ -107,7 +107,7 @@ pub(crate) struct Core<'r> {
     pub(crate) waits: Mutex<Vec<Wait>>,
     pub(crate) patrol: patrol::Patrol,
     /// Activations that wait for room in the middle.
-    midway: CachePadded<AtomicUsize>,
+    midway: midway::Waiters,
     /// Kernels that are not done.
     pub(crate) live: AtomicUsize,
     /// The run is over, for whatever reason.

@@ -67,14 +67,9 @@ impl Worker<'_, '_> {
                 }
                 if !self.note_growth(edge, core.edges[edge].stretch()) {
                     core.let_go(kernel);
-                } else if seat.sleeps_midway() {
-                    core.control.bell.ring_all();
                 } else {
-                    core.control.bell.ring();
+                    core.call_sender(kernel);
                 }
-            } else if seat.sleeps_midway() {
-                // It has room, and missed the call.
-                core.control.bell.ring_all();
             } else if may_run(kernel) && core.is_ready(kernel) {
                 left_out.push(kernel);
             }

@@ -23,6 +23,7 @@ use std::io;
 use std::mem;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use thalweg_sync::fence;
 use thalweg_sync::park::Parker;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::thread;
@@ -216,6 +217,8 @@ impl Office<'_, '_, '_> {
 
 /// Runs a graph, and says what happened. Calls `begins` unless the run is refused, before this thread runs a kernel.
 pub(crate) fn run(parts: Parts<'_>, control: Arc<Control>, scheme: Scheme, begins: &dyn Fn()) -> Result<Report> {
+    // Before there are workers: with one thread it costs some microseconds, once in a process, and `call_midway` is a load from then on.
+    fence::prepare();
     // Boxed: so it begins on a line of its own, and what its fields share lines with does not depend on the caller's stack.
     let mut core = Box::new(Core::new(parts, control, scheme));
     core.control.bell.set_restricted(scheme.is_restricted());

@@ -146,6 +146,7 @@ impl<'a> Io<'a> {
                 input.asked = count;
                 return false;
             };
+            cx.host.took(cx.kernel);
             if cx.probes.is_some() {
                 carry(cx, self.inputs, self.outputs, port, &mut next);
             }

@@ -182,6 +182,10 @@ impl<'r> SharedTask<'r> {
         let (turn, mut block) = match piece.map_or_else(|| self.take_block(cx), Ok) {
             Ok(taken) => taken,
             Err(popped) => {
+                if popped > 0 {
+                    // It has made room, though it is too little for a firing.
+                    cx.host.took(cx.kernel);
+                }
                 let why = if self.input.is_over() { Why::Done } else { Why::Empty(self.input.short()) };
                 return Ok(Outcome::new(why, popped, 0));
             }

@@ -340,3 +340,77 @@ fn a_failure_or_a_stop_in_the_middle_ends_it_in_any_interleaving() {
         }
     }
 }
+
+/// Somebody is at work all the time, so nobody is the last to fall asleep; and the taker, which is slow, lies down when it has taken all. It takes by ports, by firings that
+/// take several, or as a closure: each makes room that the sender is called for.
+#[test]
+fn whoever_makes_room_calls_beside_work_that_goes_on() {
+    for taker in 0..3 {
+        let seen = within(SOON, move || {
+            let all = Arc::new(AtomicU64::new(0));
+            let mut graph = Graph::new();
+            let ours = all.clone();
+            let goes_on = graph.sink(move |_: u64| {
+                while ours.load(Acquire) < 40_000 {
+                    thread::yield_now()
+                }
+            });
+            graph += graph.source(0..1_u64) >> goes_on;
+            let many = graph.sequential(|_: u64, out: &mut Output<u64>| (0..40_000).for_each(|x| out.push(x)));
+            let take = {
+                let all = all.clone();
+                move |x: u64| {
+                    if x % 16 == 0 {
+                        toil(20);
+                    }
+                    all.fetch_add(1, AcqRel);
+                }
+            };
+            let flood = (graph.source(0..1_u64) >> many).fixed(8);
+            match taker {
+                0 => graph += flood >> graph.sink(take),
+                1 => {
+                    let port = graph.add(Takes(take));
+                    graph += flood >> port;
+                }
+                _ => {
+                    let port = graph.add_parallel(TakesMany(take));
+                    graph += flood >> port;
+                }
+            }
+            graph.run(Scheme::default().workers(3)).unwrap();
+            drop(graph);
+            all.load(Acquire)
+        });
+        assert_eq!(seen, 40_000);
+    }
+}
+
+struct Takes<F>(F);
+
+impl<F: FnMut(u64) + Send> Kernel for Takes<F> {
+    type Ports = In<u64>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> In<u64> {
+        bind.input("in")
+    }
+    fn run(&mut self, &port: &In<u64>, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        while let Some(x) = io.pop(port) {
+            (self.0)(x);
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// More than its edge holds.
+struct TakesMany<F>(F);
+
+impl<F: Fn(u64) + Send + Sync> ParallelKernel for TakesMany<F> {
+    type Ports = In<u64>;
+    fn ports(&mut self, bind: &mut Binder<'_>) -> In<u64> {
+        bind.input_of("in", 40)
+    }
+    fn fire(&self, &port: &In<u64>, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        firing.slice(port).iter().for_each(|&x| (self.0)(x));
+        Ok(())
+    }
+}
