@@ -118,6 +118,8 @@ pub(crate) struct Edge {
     held: AtomicUsize,
     /// See [`note_asked`](Self::note_asked).
     asked: AtomicUsize,
+    /// See [`set_awaited`](Self::set_awaited).
+    awaited: AtomicBool,
     limit_blocks: AtomicUsize,
     limit_messages: AtomicUsize,
     /// How many messages a new block is opened for.
@@ -166,6 +168,7 @@ impl Edge {
             spilled: AtomicUsize::new(0),
             held: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
+            awaited: AtomicBool::new(false),
             limit_blocks: AtomicUsize::new(if never_full { usize::MAX } else { first_blocks }),
             limit_messages: AtomicUsize::new(first_messages),
             block_len: AtomicU32::new(1),
@@ -201,6 +204,17 @@ impl Edge {
         // Lengths follow measurements, and those vary; a capacity is a promise.
         let slack = if self.plan.longest < usize::MAX { 1 } else { 2 };
         messages <= self.block_len().saturating_mul(slack)
+    }
+
+    /// Says whether the sender waits, in the middle of an activation, for room here, or holds something that it would send if there were.
+    pub(crate) fn set_awaited(&self, awaited: bool) {
+        // Relaxed: part of the mark of who waits midway, which has the fences.
+        self.awaited.store(awaited, Relaxed);
+    }
+
+    /// What [`set_awaited`](Self::set_awaited) said.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.awaited.load(Relaxed)
     }
 
     // ---- the taking side ----

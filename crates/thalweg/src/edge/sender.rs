@@ -135,6 +135,11 @@ impl<'r> Sender<'r> {
         self.open.take()
     }
 
+    /// Whether there are messages in a block that was left open.
+    pub(crate) fn has_open(&self) -> bool {
+        self.open.as_ref().is_some_and(|block| block.unread() > 0)
+    }
+
     /// Leaves a block open for the next activation.
     pub(crate) fn keep_open(&mut self, block: Block) {
         let before = self.open.replace(block);

@@ -6,7 +6,7 @@ use super::worker::Worker;
 use crate::block::MOST_BYTES;
 use crate::edge::Edge;
 use crate::error::{BoxError, Caught, Cause, Payload, catch};
-use crate::kernel::{Cx, Host, Outcome, TOO_LONG, Task, Why};
+use crate::kernel::{Cx, Held, Host, Outcome, TOO_LONG, Task, Why};
 use crate::observe::{Did, Ring};
 use crate::scheme::Event;
 use crate::topology::Kind;
@@ -446,8 +446,8 @@ impl Host for Worker<'_, '_> {
         on_full.help && self.may_help() && self.help(edge.plan.from, edge.plan.to) && !edge.is_full()
     }
 
-    fn wait_for_room(&self, edge: &Edge, flush: &mut dyn FnMut()) -> bool {
-        self.wait_midway(edge, flush)
+    fn wait_for_room(&self, edge: &Edge, held: &mut dyn Held) -> bool {
+        self.wait_midway(edge, held)
     }
 
     fn arrived(&self, pair: usize, start: u64, end: u64) {

@@ -31,7 +31,8 @@ impl Core<'_> {
             return None;
         }
         if let Some(edge) = facts.outputs.iter().map(edge).find(|edge| edge.is_full()) {
-            return Some(Why::Full(edge.plan.id));
+            let at = seat.waits_at().filter(|&at| self.edges[at].is_full());
+            return Some(Why::Full(at.unwrap_or(edge.plan.id)));
         }
         if seat.said_done.load(Relaxed) {
             return self.stuck(facts);

@@ -1,8 +1,9 @@
 //! A kernel that finds its output full in the middle of an activation, and goes on.
 //!
-//! A closure that makes many messages of one cannot be left and taken up again. So when a block of its output is full, its edge has no room, and it
+//! Code that makes many messages of one cannot be left and taken up again. So when a block of its output is full, its edge has no room, and it
 //! was told so a block before, its worker keeps the kernel's claim and does what a worker does: it runs the consumer, and what is behind that, or
-//! anything else that is ready, nested on its stack; it sleeps when there is nothing. When there is room, the closure goes on.
+//! anything else that is ready, nested on its stack; it sleeps when there is nothing. When there is room, the code goes on. Meanwhile it hands on what lies
+//! at other outputs of the kernel, as soon as these have room: that may be what its consumer waits for.
 //!
 //! # Invariants
 //!
@@ -20,7 +21,7 @@
 use super::worker::Worker;
 use super::{Core, Post, Seat};
 use crate::edge::Edge;
-use crate::kernel::Why;
+use crate::kernel::{Held, Why};
 use crate::scheme::Event;
 use std::thread::panicking;
 use thalweg_sync::atomic::{AtomicU32, AtomicUsize, Ordering::*, fence as full_fence};
@@ -63,6 +64,8 @@ impl Waiters {
 #[derive(Debug, Default)]
 pub(super) struct Midway {
     state: AtomicU32,
+    /// The edge at which it waits, unless it does not.
+    at: AtomicUsize,
     /// How many of its activations are beneath one of another kernel, which was run last above one.
     covered: AtomicUsize,
     above: AtomicUsize,
@@ -116,7 +119,7 @@ impl Midway {
 
 impl Worker<'_, '_> {
     /// See [`Host::wait_for_room`](crate::kernel::Host::wait_for_room).
-    pub(super) fn wait_midway(&self, edge: &Edge, flush: &mut dyn FnMut()) -> bool {
+    pub(super) fn wait_midway(&self, edge: &Edge, held: &mut dyn Held) -> bool {
         // In the midst of a panic no other kernel is run.
         if !self.may_help() || panicking() {
             return false;
@@ -133,9 +136,7 @@ impl Worker<'_, '_> {
         if let Some(ring) = &self.row.ring {
             self.note_wait(ring, Why::Full(edge.plan.id));
         }
-        core.midway.enter();
-        midway.state.store(WORKS, Relaxed);
-        let outer = self.outer.replace(Some(sender));
+        let _waits = Waits::begin(self, sender, edge);
         let mut in_vain = 0;
         let room = loop {
             if !edge.is_full() {
@@ -144,14 +145,13 @@ impl Worker<'_, '_> {
             if core.is_over() || midway.is(LET_GO) {
                 break false;
             }
-            if edge.can_flush() {
-                // Nobody else may move it, and the taker may wait for it.
-                flush();
+            if held.can_move() {
+                held.move_on();
             } else if let Some(kernel) = self.find_ready(taker) {
                 let event = self.carry_on(sender, kernel);
                 self.yield_in_vain(&mut in_vain, event);
             } else {
-                self.sleep_midway(edge, midway);
+                self.sleep_midway(edge, held, midway);
             }
             self.go_round();
             self.judge();
@@ -160,13 +160,10 @@ impl Worker<'_, '_> {
                 core.control.time_left();
             }
         };
-        self.outer.set(outer);
         // To be let go costs a sleep of all.
         let vain = if room { 0 } else { (midway.vain.load(Relaxed) + 1).min(MOST_VAIN) };
         midway.vain.store(vain, Relaxed);
         midway.skips.store((1 << vain) - 1, Relaxed);
-        midway.state.store(NO, Relaxed);
-        core.midway.leave();
         room
     }
 
@@ -185,7 +182,10 @@ impl Worker<'_, '_> {
         event
     }
 
-    fn sleep_midway(&self, edge: &Edge, midway: &Midway) {
+    fn sleep_midway(&self, edge: &Edge, held: &dyn Held, midway: &Midway) {
+        for (port, &output) in self.core.topology.kernels[edge.plan.from].outputs.iter().enumerate() {
+            self.core.edges[output].set_awaited(output == edge.plan.id || held.lies_at(port));
+        }
         let stats = &self.row.worker;
         let (at, idle) = (stats.at.get(), stats.idle.get());
         if !midway.lie_down() {
@@ -196,7 +196,7 @@ impl Worker<'_, '_> {
             // What was sent is not for this worker to carry on.
             self.core.ring_neighbours(edge.plan.from);
         }
-        self.idle(|| !edge.is_full() || edge.can_flush() || midway.is(LET_GO));
+        self.idle(|| !edge.is_full() || held.can_move() || midway.is(LET_GO));
         midway.get_up();
         stats.in_code.store(true, Relaxed);
         stats.at.set(at);
@@ -205,7 +205,39 @@ impl Worker<'_, '_> {
     }
 }
 
+/// An activation waits midway as long as this lives: what it hands on meanwhile may panic.
+struct Waits<'w, 'a, 'r> {
+    worker: &'w Worker<'a, 'r>,
+    kernel: usize,
+    outer: Option<usize>,
+}
+
+impl<'w, 'a, 'r> Waits<'w, 'a, 'r> {
+    fn begin(worker: &'w Worker<'a, 'r>, kernel: usize, edge: &Edge) -> Self {
+        let midway = &worker.core.seats[kernel].midway;
+        worker.core.midway.enter();
+        midway.at.store(edge.plan.id, Relaxed);
+        midway.state.store(WORKS, Relaxed);
+        Self { worker, kernel, outer: worker.outer.replace(Some(kernel)) }
+    }
+}
+
+impl Drop for Waits<'_, '_, '_> {
+    fn drop(&mut self) {
+        let core = self.worker.core;
+        self.worker.outer.set(self.outer);
+        core.topology.kernels[self.kernel].outputs.iter().for_each(|&edge| core.edges[edge].set_awaited(false));
+        core.seats[self.kernel].midway.state.store(NO, Relaxed);
+        core.midway.leave();
+    }
+}
+
 impl Seat<'_> {
+    /// The edge at which its activation waits in the middle, if it does.
+    pub(super) fn waits_at(&self) -> Option<usize> {
+        (!self.midway.is(NO)).then(|| self.midway.at.load(Relaxed))
+    }
+
     pub(super) fn sleeps_midway(&self) -> bool {
         self.midway.is(SLEEPS)
     }
@@ -245,11 +277,17 @@ impl Core<'_> {
         full_fence(SeqCst);
         let waits = |&edge: &usize| {
             let (sender, edge) = (&self.seats[self.topology.edges[edge].from], &self.edges[edge]);
-            sender.sleeps_midway() && (!edge.is_full() || edge.can_flush())
+            edge.is_awaited() && sender.sleeps_midway() && (!edge.is_full() || edge.can_flush())
         };
         if self.topology.kernels[kernel].inputs.iter().any(waits) {
             self.control.bell.ring_all();
         }
+    }
+
+    /// Whether the sender of `edge` waits midway, and can hand on something here: it was called for that, or is about to be.
+    pub(super) fn is_called(&self, edge: usize) -> bool {
+        let edge = &self.edges[edge];
+        edge.is_awaited() && !edge.is_full()
     }
 
     /// The edge that `kernel` gives to has grown: wakes it if it waits midway (M3), else somebody who may run it.
@@ -406,14 +444,15 @@ mod model {
         });
     }
 
-    /// With the bell that sleepers lie at.
+    /// With the bell that sleepers lie at. One message is taken before, to leave few executions.
     #[test]
     fn a_call_reaches_who_sleeps_midway_at_the_bell() {
         model(|| {
             let shared = Arc::new((Shared::default(), Bell::default()));
             shared.1.join();
+            shared.0.room.take();
             let theirs = shared.clone();
-            let taker = thread::spawn(move || theirs.0.take(2, || theirs.1.ring_all()));
+            let taker = thread::spawn(move || theirs.0.take(1, || theirs.1.ring_all()));
             let parker = Parker::new();
             shared.0.wait(|has_room| {
                 shared.1.lie_down(0, None, parker.unparker());

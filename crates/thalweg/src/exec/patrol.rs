@@ -115,6 +115,8 @@ impl Core<'_> {
             let why = self.look(kernel);
             kernel = match (self.waits_for_above(kernel, why), why) {
                 (Some(above), _) => above,
+                // Its sender waits elsewhere, holds something for it, and is called.
+                (None, Some(Why::Empty(edge))) if self.is_called(edge) => return false,
                 (None, Some(Why::Empty(edge))) => ends[edge].from,
                 (None, Some(Why::Full(edge))) => ends[edge].to,
                 _ => return false,

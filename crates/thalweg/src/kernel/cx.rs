@@ -35,8 +35,7 @@ pub(crate) trait Host {
     fn arrived(&self, pair: usize, start: u64, end: u64);
     /// Waits for room on a full edge in the middle of its sender's activation, and runs other kernels meanwhile. False if there is none, and it is in
     /// vain to wait for it: the sender goes on all the same.
-    /// `flush` moves what waits at the sending end.
-    fn wait_for_room(&self, edge: &Edge, flush: &mut dyn FnMut()) -> bool;
+    fn wait_for_room(&self, edge: &Edge, held: &mut dyn Held) -> bool;
     /// Notes what destructors of messages panicked with that `kernel` did not take.
     fn note(&self, kernel: usize, panics: Vec<Payload>);
 }
@@ -91,6 +90,16 @@ pub(crate) struct Cx<'a> {
     pub(crate) probes: Option<&'a Probes>,
     /// The stamps of what is in hand.
     pub(crate) carried: RefCell<Stamps>,
+}
+
+/// What lies at the sending ends of a kernel that waits for room in the middle of its activation. Nobody else may move it, and somebody may wait for it.
+pub(crate) trait Held {
+    /// Whether some of it has room now.
+    fn can_move(&self) -> bool;
+    /// Moves what has room.
+    fn move_on(&mut self);
+    /// Whether something lies at the output `port`.
+    fn lies_at(&self, port: usize) -> bool;
 }
 
 /// How a kernel's loop goes through the messages of a block.

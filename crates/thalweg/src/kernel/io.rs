@@ -1,7 +1,7 @@
 //! A kernel's ports during an activation.
 
 use super::each::STRETCH;
-use super::output::{AnyOutput, Core};
+use super::output::{AnyOutput, Core, Ends};
 use super::ported::{In, Out};
 use super::{Cx, Rhythm};
 use crate::block::{Block, Stamps, drop_each, move_first};
@@ -88,7 +88,7 @@ impl<'a> Io<'a> {
         }
         let scratch = Emptied(scratch);
         scratch.0.inputs.extend(receivers.iter().map(|_| Input::default()));
-        let output = |sender| AnyOutput::new(Core::new(cx, sender).waiting(false));
+        let output = |sender| AnyOutput::new(Core::new(cx, sender));
         scratch.0.outputs.extend(senders.iter_mut().map(output));
         let mut io = Io {
             cx,
@@ -306,8 +306,40 @@ impl<'a> Io<'a> {
         over && self.inputs[port.port].block.as_ref().is_none_or(|block| block.unread() == 0)
     }
 
-    /// Gives a message to the stream. It never waits, and what is too much for the edge is kept all the same: where one message becomes many, keep to
-    /// [`has_room`](Self::has_room).
+    /// Gives a message to the stream.
+    ///
+    /// It waits where the edge behind is full, and a block more is, as [`Output::push`](crate::Output::push) does, with the same exceptions: so one message may become
+    /// any number, and the edge holds its capacity and a block. What was pushed at other ports goes on meanwhile. Other kernels run within this call, so do not hold a
+    /// lock that they take. A kernel that keeps to [`has_room`](Self::has_room) never waits.
+    ///
+    /// ```
+    /// use thalweg::prelude::*;
+    ///
+    /// /// Counts up to each number that comes.
+    /// struct UpTo;
+    /// impl Kernel for UpTo {
+    ///     type Ports = (In<u64>, Out<u64>);
+    ///     fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+    ///         (bind.input("ends"), bind.output("numbers"))
+    ///     }
+    ///     fn run(&mut self, &(ends, numbers): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+    ///         while let Some(end) = io.pop(ends) {
+    ///             (0..end).for_each(|n| io.push(numbers, n));
+    ///         }
+    ///         Ok(Flow::More)
+    ///     }
+    /// }
+    ///
+    /// let mut graph = Graph::new();
+    /// let (ends, numbers) = graph.add(UpTo);
+    /// let (end, count) = graph.count();
+    /// graph += graph.source([1, 100_000, 3]) >> ends;
+    /// graph += numbers.fixed(64) >> end;
+    /// let report = graph.run(Scheme::default())?;
+    /// assert_eq!(count.take(), 100_004);
+    /// assert!(report.edges[1].peak <= 64 + 32, "the capacity and a block");
+    /// # Ok::<(), thalweg::Error>(())
+    /// ```
     #[inline]
     #[track_caller]
     pub fn push<T: Send>(&mut self, port: Out<T>, message: T) {
@@ -318,20 +350,27 @@ impl<'a> Io<'a> {
         let output = &mut self.outputs[port.port];
         // SAFETY: O1: the output lives as long as this `Io`, and the port was bound to messages of type `T`.
         let turned = unsafe { output.push(message) };
-        if turned && output.is_full() {
-            self.given.full.get_or_insert(port.port);
+        if turned {
+            self.turned(port.port);
         }
     }
 
-    /// Gives the messages of an iterator, all of them. It never waits; [`is_full`](Self::is_full) tells whether there was too much.
+    /// A block at `port` is full.
+    #[inline(never)]
+    fn turned(&mut self, port: usize) {
+        if let Some(edge) = self.outputs[port].waits_at() {
+            let room = self.cx.host.wait_for_room(&edge, &mut Ends(self.outputs));
+            self.outputs[port].go_on(room);
+            self.given.full = self.outputs.iter().position(AnyOutput::is_full);
+        } else if self.outputs[port].is_full() {
+            self.given.full.get_or_insert(port);
+        }
+    }
+
+    /// Gives the messages of an iterator, all of them, as [`push`](Self::push) does each.
     #[track_caller]
     pub fn extend<T: Send>(&mut self, port: Out<T>, messages: impl IntoIterator<Item = T>) {
         messages.into_iter().for_each(|message| self.push(port, message));
-    }
-
-    /// From now on, in this activation, [`push`](Self::push) waits for room at the only output, as [`Output::push`](crate::Output::push) does.
-    pub(crate) fn wait_for_room(&mut self) {
-        self.outputs[0].wait_for_room();
     }
 
     /// Whether the edge behind `port` is full for now; pushing is still possible.

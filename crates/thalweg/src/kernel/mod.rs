@@ -29,7 +29,7 @@ pub(crate) mod with_state;
 
 pub use io::Io;
 
-pub(crate) use cx::{Cx, Host, Pace, Rhythm, TOO_LONG, WORTH_WAKING};
+pub(crate) use cx::{Cx, Held, Host, Pace, Rhythm, TOO_LONG, WORTH_WAKING};
 pub(crate) use ported::{Ported, signature};
 pub(crate) use shared::{SharedTask, SharedWork};
 pub(crate) use task::Task;

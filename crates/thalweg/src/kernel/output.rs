@@ -1,6 +1,6 @@
 //! The writing end that a kernel sees.
 
-use super::Cx;
+use super::{Cx, Held};
 use crate::block::{Block, Chain, stride};
 use crate::edge::{Edge, Sender};
 use std::fmt;
@@ -63,11 +63,6 @@ impl Core {
         Self::of(cx, Target::Chain(chain, port, ptr::from_ref(edge)))
     }
 
-    /// Whether it waits for room. Not beside other outputs: their open blocks may be what the taker waits for.
-    pub(crate) fn waiting(self, waits: bool) -> Self {
-        Self { waits, ..self }
-    }
-
     fn of(cx: &Cx<'_>, target: Target) -> Self {
         Self {
             cx: ptr::from_ref(cx).cast(),
@@ -121,20 +116,38 @@ impl Core {
         (next, block.entry::<T>(block.capacity()))
     }
 
+    /// Whether the kernel has gone on though it was told that its edge is full: then it waits before the next block.
+    fn must_wait(&self) -> bool {
+        self.full && self.waits && matches!(self.target, Target::Sender(_)) && self.edge().is_full()
+    }
+
+    /// After a wait: whether there is `room`.
+    fn has_waited(&mut self, room: bool) {
+        (self.full, self.waits) = (!room, room);
+    }
+
+    /// Waits for room if it must, and hands on a full block.
+    fn hand_on(&mut self, block: Block) {
+        if self.must_wait()
+            && let Target::Sender(sender) = self.target
+        {
+            // SAFETY: O1, as in `sender`.
+            let sender = unsafe { &mut *sender.cast::<Sender<'_>>() };
+            let (edge, cx) = (sender.edge().clone(), self.cx());
+            let room = cx.host.wait_for_room(&edge, &mut OneEnd { cx, sender });
+            self.has_waited(room);
+        }
+        self.send(block);
+    }
+
     /// Hands on a full block. Notes when the kernel should stop.
-    fn hand_on(&mut self, mut block: Block) {
+    fn send(&mut self, mut block: Block) {
         self.cx().stamp(&mut block);
         hint::gives(block.unread() as u64);
         match self.target {
             Target::Sender(sender) => {
                 // SAFETY: O1, as in `sender`.
                 let sender = unsafe { &mut *sender.cast::<Sender<'_>>() };
-                let cx = self.cx();
-                let edge = sender.edge().clone();
-                if self.full && self.waits && edge.is_full() {
-                    let room = cx.host.wait_for_room(&edge, &mut || cx.flush(std::slice::from_mut(sender)));
-                    (self.full, self.waits) = (!room, room);
-                }
                 let cx = self.cx();
                 cx.hand_on(sender, block);
                 let edge = sender.edge();
@@ -150,6 +163,22 @@ impl Core {
         }
     }
 
+    /// Hands on what the sending end has in its open block, though that is not full.
+    fn send_open(&mut self) {
+        let Target::Sender(sender) = self.target else { return };
+        // SAFETY: O1, as in `sender`.
+        let sender = unsafe { &mut *sender.cast::<Sender<'_>>() };
+        match sender.take_open() {
+            Some(block) if block.unread() > 0 => {
+                hint::gives(block.unread() as u64);
+                self.cx().hand_on(sender, block);
+                self.full |= sender.edge().is_full();
+            }
+            Some(empty) => sender.keep_open(empty),
+            None => {}
+        }
+    }
+
     /// Hands on a block that was not filled through this output.
     pub(crate) fn pass_on(&mut self, block: Block) {
         self.hand_on(block);
@@ -157,6 +186,26 @@ impl Core {
 
     pub(crate) fn is_full(&self) -> bool {
         self.full
+    }
+}
+
+/// The only sending end of a kernel that waits.
+struct OneEnd<'a, 'c, 's> {
+    cx: &'a Cx<'c>,
+    sender: &'a mut Sender<'s>,
+}
+
+impl Held for OneEnd<'_, '_, '_> {
+    fn can_move(&self) -> bool {
+        self.sender.edge().can_flush()
+    }
+
+    fn move_on(&mut self) {
+        self.cx.flush(std::slice::from_mut(self.sender));
+    }
+
+    fn lies_at(&self, _port: usize) -> bool {
+        self.sender.edge().has_spill()
     }
 }
 
@@ -179,7 +228,7 @@ impl<T> Output<T> {
     /// that a kernel behind takes, or a borrow of a thread's own variable.
     ///
     /// It does not wait for what cannot come. What it gives is kept beyond the capacity where kernels wait for each other (in a cycle, or where the
-    /// consumer needs what another waiting closure gives), where helping has used half of the stack, during a panic, and once the run is
+    /// consumer needs what another waiting kernel gives), where helping has used half of the stack, during a panic, and once the run is
     /// cancelled. Nor does it wait in a parallel kernel, whose results wait for their turn: see [`Graph::parallel`](crate::Graph::parallel).
     /// [`flat_map`](crate::Graph::flat_map) needs none of this: what it makes stays in its iterator.
     ///
@@ -365,7 +414,7 @@ impl AnyOutput {
         edges.iter().enumerate().map(|(port, edge)| Self::new(Core::chained(cx, chain, port, edge))).collect()
     }
 
-    /// Writes a message. Says whether a block was handed on.
+    /// Writes a message. Says whether a block is full by it. It was handed on then, unless the kernel [waits](Self::waits_at) before.
     ///
     /// # Safety
     ///
@@ -402,18 +451,46 @@ impl AnyOutput {
         // SAFETY: `push`'s caller promises O1, and that the messages are of type `T`.
         let (cur, end) = unsafe { next_block::<T>(&mut self.core, self.cur.cast()) };
         (self.cur, self.end) = (cur.cast(), end.cast());
-        // SAFETY: O1. After the step, as in `Output::turn`.
+        if !self.core.must_wait() {
+            // SAFETY: O1. After the step, as in `Output::turn`.
+            unsafe { hand_on_filled(&mut self.core) };
+        }
+    }
+
+    /// The edge at which a full block is held back until there is room, or it is in vain to wait for that.
+    pub(crate) fn waits_at(&self) -> Option<Arc<Edge>> {
+        match self.core.target {
+            // SAFETY: O1.
+            Target::Sender(sender) if self.core.filled.is_some() => Some(unsafe { (*sender).edge().clone() }),
+            _ => None,
+        }
+    }
+
+    /// After a wait: hands on the full block.
+    pub(crate) fn go_on(&mut self, room: bool) {
+        self.core.has_waited(room);
+        // SAFETY: by `push`'s caller, O1.
         unsafe { hand_on_filled(&mut self.core) };
+    }
+
+    /// Whether messages lie in the open block.
+    fn has_open(&self) -> bool {
+        match (&self.core.block, self.core.target) {
+            // An open block is written from its first entry on.
+            (Some(block), _) if !self.cur.is_null() => !ptr::eq(block.entry::<u8>(0), self.cur),
+            // SAFETY: O1.
+            (_, Target::Sender(sender)) => unsafe { (*sender).has_open() },
+            (_, Target::Chain(..)) => false,
+        }
+    }
+
+    fn has_room_for_open(&self) -> bool {
+        self.has_open() && !self.core.edge().is_full()
     }
 
     /// See [`Core`].
     pub(crate) fn is_full(&self) -> bool {
         self.core.is_full()
-    }
-
-    /// See [`Core::waiting`].
-    pub(crate) fn wait_for_room(&mut self) {
-        self.core.waits = true;
     }
 
     /// Stamps what was pushed until now: what comes of another block is pushed next.
@@ -427,13 +504,41 @@ impl AnyOutput {
         }
     }
 
-    /// Publishes what was pushed.
+    /// Publishes what was pushed, at the end of the activation.
     pub(crate) fn close(&mut self) {
         if !self.cur.is_null() {
             let cur = mem::replace(&mut self.cur, ptr::null_mut());
             // SAFETY: O1; also when a kernel panics: what it pushed is published.
             unsafe { (self.close)(&mut self.core, cur) };
         }
+    }
+}
+
+/// The outputs of a kernel with several ports that waits at one of them. What lies open at another one may be what the taker waits for. Where that edge is full
+/// its own taker has enough, so it stays here.
+pub(crate) struct Ends<'o>(pub(crate) &'o mut [AnyOutput]);
+
+impl Held for Ends<'_> {
+    fn can_move(&self) -> bool {
+        self.0.iter().any(|output| output.core.edge().can_flush() || output.has_room_for_open())
+    }
+
+    fn move_on(&mut self) {
+        for output in &mut *self.0 {
+            if let Target::Sender(sender) = output.core.target {
+                // SAFETY: O1, as in `Core::sender`.
+                let sender = unsafe { &mut *sender.cast::<Sender<'_>>() };
+                output.core.cx().flush(std::slice::from_mut(sender));
+            }
+            if output.has_room_for_open() {
+                output.close();
+                output.core.send_open();
+            }
+        }
+    }
+
+    fn lies_at(&self, port: usize) -> bool {
+        self.0[port].core.edge().has_spill() || self.0[port].has_open()
     }
 }
 
@@ -485,6 +590,10 @@ pub(crate) unsafe fn hand_on_filled(core: *mut Core) {
 pub(crate) unsafe fn end_output<T>(core: *mut Core, cur: *mut T) {
     // SAFETY: O1.
     let core = unsafe { &mut *core };
+    if let Some(filled) = core.filled.take() {
+        // Held back, and whoever waited for it has failed.
+        core.send(filled);
+    }
     let Some(mut block) = core.block.take() else { return };
     // SAFETY: `cur` belongs to this block.
     unsafe { seal(&mut block, cur) };

@@ -106,7 +106,6 @@ where
     }
 
     fn run(&mut self, &(input, out): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
-        io.wait_for_room();
         self.0.drive(
             input,
             io,

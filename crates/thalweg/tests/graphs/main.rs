@@ -19,6 +19,7 @@ mod observe;
 mod outlets;
 mod parallel;
 mod policies;
+mod port_room;
 mod ports;
 mod random_graphs;
 mod refusals;

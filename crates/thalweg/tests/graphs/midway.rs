@@ -12,15 +12,15 @@ use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 
 /// What edges hold, and a block on its way in.
-const ROOM: usize = 64;
+pub(crate) const ROOM: usize = 64;
 const MOST: u64 = 64 + 32;
 
-fn schemes() -> impl Iterator<Item = Scheme> {
+pub(crate) fn schemes() -> impl Iterator<Item = Scheme> {
     Scheme::names().flat_map(|name| [1, 2, 4].map(|workers| Scheme::named(name).unwrap().workers(workers)))
 }
 
 #[track_caller]
-fn is_bounded(report: &Report, scheme: Scheme) {
+pub(crate) fn is_bounded(report: &Report, scheme: Scheme) {
     for edge in &report.edges {
         assert!(edge.peak <= MOST, "{scheme:?}: {} messages on {} -> {}", edge.peak, edge.from, edge.to);
     }
@@ -28,7 +28,7 @@ fn is_bounded(report: &Report, scheme: Scheme) {
 }
 
 /// `rounds` messages of `each`, in order.
-fn is_whole(seen: &[u64], rounds: u64, each: u64) -> bool {
+pub(crate) fn is_whole(seen: &[u64], rounds: u64, each: u64) -> bool {
     seen.iter().copied().eq(0..rounds * each)
 }
 
@@ -341,30 +341,32 @@ fn a_failure_or_a_stop_in_the_middle_ends_it_in_any_interleaving() {
     }
 }
 
-/// Somebody is at work all the time, so nobody is the last to fall asleep; and the taker, which is slow, lies down when it has taken all. It takes by ports, by firings that
-/// take several, or as a closure: each makes room that the sender is called for.
+/// Somebody is at work all the time, so nobody is the last to fall asleep. The taker is slow, so it is in another worker's hands when the sender finds no room, and that
+/// worker lies down when it has taken all. It takes as a closure, by a port, or by firings that take more than the edge holds: each calls the sender.
 #[test]
 fn whoever_makes_room_calls_beside_work_that_goes_on() {
+    const ALL: u64 = 320;
     for taker in 0..3 {
         let seen = within(SOON, move || {
             let all = Arc::new(AtomicU64::new(0));
             let mut graph = Graph::new();
             let ours = all.clone();
             let goes_on = graph.sink(move |_: u64| {
-                while ours.load(Acquire) < 40_000 {
-                    thread::yield_now()
+                while ours.load(Acquire) < ALL {
+                    thread::sleep(Duration::from_micros(100));
                 }
             });
             graph += graph.source(0..1_u64) >> goes_on;
-            let many = graph.sequential(|_: u64, out: &mut Output<u64>| (0..40_000).for_each(|x| out.push(x)));
-            let take = {
-                let all = all.clone();
-                move |x: u64| {
-                    if x % 16 == 0 {
-                        toil(20);
-                    }
-                    all.fetch_add(1, AcqRel);
-                }
+            let many = graph.sequential(|_: u64, out: &mut Output<u64>| {
+                (0..ALL).for_each(|x| {
+                    thread::sleep(Duration::from_micros(20));
+                    out.push(x);
+                });
+            });
+            let theirs = all.clone();
+            let take = move |_: u64| {
+                thread::sleep(Duration::from_micros(200));
+                theirs.fetch_add(1, AcqRel);
             };
             let flood = (graph.source(0..1_u64) >> many).fixed(8);
             match taker {
@@ -382,7 +384,7 @@ fn whoever_makes_room_calls_beside_work_that_goes_on() {
             drop(graph);
             all.load(Acquire)
         });
-        assert_eq!(seen, 40_000);
+        assert_eq!(seen, ALL);
     }
 }
 
