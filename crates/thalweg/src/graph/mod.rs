@@ -224,7 +224,9 @@ impl<'env> Graph<'env> {
     /// behind it is [`unordered`](path::Gives::unordered).
     ///
     /// It takes no block while as many results wait as the edge behind may hold. But it does not wait within a block: all that the messages of one become goes
-    /// through, whatever the capacity. Where one message becomes very many, give an iterator of them, and let [`flat_map`](Self::flat_map) take it apart:
+    /// through, whatever the capacity. So there are never more results that nobody has taken, finished or on the edge, than the capacity of the edge behind, and
+    /// for each worker what one block becomes: `capacity + workers * messages * results`, where a block has at most half of the capacity of the edge before
+    /// the kernel, and at least one message. Where one message becomes very many, give an iterator of them, and let [`flat_map`](Self::flat_map) take it apart:
     ///
     /// ```
     /// use thalweg::prelude::*;

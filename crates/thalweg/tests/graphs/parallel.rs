@@ -1,6 +1,6 @@
 //! Parallel kernels: how many workers run one at once, how far their results may run ahead, and in which order they leave.
 
-use crate::common::{SOON, within};
+use crate::common::{SOON, toil, within};
 use std::collections::HashSet;
 use thalweg::prelude::*;
 use thalweg_sync::atomic::{AtomicU64, Ordering::*};
@@ -81,6 +81,45 @@ fn few_results_wait_for_an_earlier_one() {
             assert_eq!(seen, 2000);
             assert!(report.kernel("pass").unwrap().blocked_ticket > 0, "{name}: who found the ring full counts it");
         });
+    }
+}
+
+/// Each message becomes 500, one message is a block, and the taker is slow: results that are finished or on the edge are those of a block for each worker, beside the
+/// capacity. One block more is in the taker's hands.
+#[test]
+fn no_more_results_wait_than_the_capacity_and_a_block_of_each_worker() {
+    const EACH: u64 = 500;
+    for unordered in [false, true] {
+        for scheme in
+            Scheme::names().flat_map(|name| [1, 2, 4].map(|workers| Scheme::named(name).unwrap().workers(workers)))
+        {
+            let (most, workers, report) = within(SOON, move || {
+                let (given, taken, most) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+                let mut graph = Graph::new();
+                let many = graph.parallel(|x: u64, out: &mut Output<u64>| {
+                    for y in 0..EACH {
+                        out.push(EACH * x + y);
+                    }
+                    let given = given.fetch_add(EACH, AcqRel) + EACH;
+                    most.fetch_max(given.saturating_sub(taken.load(Acquire)), AcqRel);
+                });
+                let sink = graph.sink(|_: u64| {
+                    toil(20);
+                    taken.fetch_add(1, AcqRel);
+                });
+                let numbers = graph.source(0..60_u64).fixed(2);
+                graph += match unordered {
+                    true => numbers >> many.fixed(64).unordered() >> sink,
+                    false => numbers >> many.fixed(64) >> sink,
+                };
+                let report = graph.run(scheme).unwrap();
+                drop(graph);
+                (most.into_inner(), report.workers as u64, report)
+            });
+            let bound = 64 + 32 + workers * EACH;
+            assert!(most <= bound, "{scheme:?}, {workers} workers: {most} results, where {bound} may be");
+            assert!(report.edges[1].peak <= bound, "{scheme:?}: {report}");
+        }
     }
 }
 
