@@ -4,7 +4,7 @@
 //! gets an activation; and an edge whose sender waits for room, which only comes through that edge itself, grows as it would if all were asleep.
 //!
 //! **F1** The fairness floor: under every scheme, a kernel that could run all along runs within two rounds. A round is due a millisecond after the last
-//! one, or 32 times as long as it took where that is longer, and begins as soon as some worker comes back from an activation. Under `raft` each
+//! one, or 32 times as long as it took where that is longer (but no more than 32 us for each kernel: a thread may be stopped meanwhile), and begins as soon as some worker comes back from an activation. Under `raft` each
 //! kernel has a thread, and the system is fair to those.
 
 use super::Core;
@@ -16,8 +16,15 @@ use thalweg_sync::time::now;
 /// Nanoseconds between two rounds at least, and how many times as long as a round takes.
 const PERIOD: u64 = 1_000_000;
 const SHARE: u64 = 32;
+/// What a look at a kernel takes at most while its thread runs, in nanoseconds. What a round takes beyond that, the system gave to other threads.
+const LOOK: u64 = 1_000;
 /// Activations between two looks at the clock.
 pub(super) const STEPS: u32 = 64;
+
+/// The time between a round over so many `kernels` that took `took` nanoseconds, and the next one.
+fn pause(took: u64, kernels: usize) -> u64 {
+    PERIOD.max(took.min(LOOK * kernels as u64) * SHARE)
+}
 
 /// When the next round is due, and which it is.
 #[derive(Debug, Default)]
@@ -78,7 +85,7 @@ impl Worker<'_, '_> {
         patrol.round.store(round.wrapping_add(1).max(1), Relaxed);
         let end = now();
         let took = end.since(start).as_nanos() as u64;
-        patrol.due.store(end.as_nanos() + PERIOD.max(took * SHARE), Relaxed);
+        patrol.due.store(end.as_nanos() + pause(took, core.seats.len()), Relaxed);
         if core.homes.as_ref().is_some_and(|homes| homes.look(core, end.as_nanos())) {
             self.row.worker.decisions.add(1);
             // Who sleeps by the old partition looks again.
@@ -126,5 +133,17 @@ impl Core<'_> {
             }
         }
         false
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_whose_thread_was_stopped_does_not_put_off_the_next_one() {
+        assert_eq!(pause(500, 4), PERIOD);
+        assert_eq!(pause(60_000_000, 4), PERIOD, "a time slice of others");
+        assert_eq!(pause(5_000_000, 100_000), 32 * 5_000_000, "a graph that is large");
     }
 }
