@@ -42,6 +42,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     queues::front::UNBOUNDED,
     queues::front::BROADCAST,
     queues::front::SELECT,
+    queues::call_size::EXPERIMENT,
     queues::growth::EXPERIMENT,
     queues::stealing::EXPERIMENT,
     queues::pool::EXPERIMENT,

@@ -55,6 +55,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "queues/unbounded", asks: "queues without a capacity: one producer and one consumer; and all pushed, then all popped, by one thread", native: true, machine: None },
     Entry { name: "queues/broadcast", asks: "an item pushed and popped by each of two receivers, by one thread: a channel, and a graph of consumers", native: true, machine: None },
     Entry { name: "queues/select", asks: "a select over two queues: an item is there in one; and an item each 20 us to who sleeps at both", native: true, machine: None },
+    Entry { name: "queues/call-size", asks: "bytes of machine code of a try_push and of a try_pop of u64: where it is called, and out of line; the aims are 300 and 500 bytes for mpmc", native: true, machine: None },
     Entry { name: "queues/growth", asks: "Figure 6 of BLQ: rings double from 64 to 1024 entries; and the rate of a ring that may grow and does not", native: true, machine: None },
     Entry { name: "queues/stealing", asks: "one owner fills and empties its queue, a thief takes up to 0, 1, 10, 30 %: compare equal shares; crossbeam-deque grows and shrinks meanwhile, as no call of it reserves", native: true, machine: None },
     Entry { name: "queues/pool", asks: "eight workers fill and empty their queues, then try to steal 0, 10, 100 % of a queue; all stealing policies: what a stolen item costs the thief", native: true, machine: None },

@@ -2,6 +2,7 @@
 
 pub mod apart;
 pub mod batch;
+pub mod call_size;
 pub(crate) mod contenders;
 #[cfg(thalweg_cpp)]
 mod cpp;

@@ -138,8 +138,10 @@ mod tests {
     }
 
     #[test]
-    fn every_entry_has_the_streams_of_the_two_cores_beside_it() {
-        for experiment in NATIVE.iter().filter(|experiment| experiment.name.starts_with("queues/")) {
+    fn every_entry_that_takes_time_has_the_streams_of_the_two_cores_beside_it() {
+        // What is counted in bytes has nothing to do with streams.
+        let timed = NATIVE.iter().filter(|experiment| experiment.name != "queues/call-size");
+        for experiment in timed.filter(|experiment| experiment.name.starts_with("queues/")) {
             let groups = (experiment.plan)(&Effort::TINY).unwrap();
             let bounds = || groups.iter().flat_map(|group| &group.contenders).filter(|bound| bound.role == Bound);
             for (limit, large) in [("plain", false), ("plain", true), ("prefetched", false), ("prefetched", true)] {
