@@ -76,6 +76,17 @@ impl TryPushError<()> {
             Self::Closed(()) => TryPushError::Closed(value),
         }
     }
+
+    /// As [`with_value`](Self::with_value), out of line where the value fits into a register: each push of a program has the call.
+    #[inline(always)]
+    pub(crate) fn refuse<T>(self, value: T) -> Result<(), TryPushError<T>> {
+        #[cold]
+        #[inline(never)]
+        fn aside<T>(reason: TryPushError<()>, value: T) -> Result<(), TryPushError<T>> {
+            Err(reason.with_value(value))
+        }
+        if size_of::<T>() <= size_of::<usize>() { aside(self, value) } else { Err(self.with_value(value)) }
+    }
 }
 
 impl<T> fmt::Debug for TryPushError<T> {

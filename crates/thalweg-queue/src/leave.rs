@@ -53,7 +53,11 @@ impl Leaving {
     /// As [`entry`](Self::entry), for each of them.
     #[inline(always)]
     pub(crate) unsafe fn run<'a, T: 'a>(self, entries: Range<usize>, at: impl Fn(usize) -> &'a Slot<MaybeUninit<T>>) {
-        if self.mask < usize::MAX {
+        if entries.end - entries.start == 1 {
+            // Without a loop, where the compiler knows that it is one.
+            // SAFETY: the caller's promise.
+            unsafe { self.entry(at(entries.start), entries.start) };
+        } else if self.mask < usize::MAX {
             // Not `step_by`, which divides: that takes longer than a short run.
             let mut index = entries.start | self.mask;
             while index < entries.end {

@@ -79,6 +79,28 @@ impl Marks {
         self.0.get(entry / PER_LINE)
     }
 
+    /// As [`set`](Self::set), without a look at how many there are.
+    ///
+    /// # Safety
+    ///
+    /// There is such an entry.
+    #[inline(always)]
+    pub(crate) unsafe fn set_unchecked(&self, entry: usize, mark: Mark, order: Ordering) {
+        // SAFETY: the caller's promise.
+        unsafe { self.all().get_unchecked(entry) }.store(mark.0, order);
+    }
+
+    /// As [`get`](Self::get), without a look at how many there are.
+    ///
+    /// # Safety
+    ///
+    /// There is such an entry.
+    #[inline(always)]
+    pub(crate) unsafe fn get_unchecked(&self, entry: usize, order: Ordering) -> Mark {
+        // SAFETY: the caller's promise.
+        Mark(unsafe { self.all().get_unchecked(entry) }.load(order))
+    }
+
     #[inline(always)]
     pub(crate) fn get(&self, entry: usize, order: Ordering) -> Mark {
         Mark(self.at(entry).load(order))

@@ -59,6 +59,37 @@ pub fn light() {
     }
 }
 
+/// As [`light`]; but where the kernel could have agreed and has not, it does nothing and is false. The caller then does a `fence(SeqCst)`, out of
+/// line if it has a way there anyhow.
+///
+/// ```
+/// use thalweg_sync::atomic::{self, Ordering::SeqCst};
+/// use thalweg_sync::fence;
+///
+/// if !fence::light_if_free() {
+///     atomic::fence(SeqCst);
+/// }
+/// ```
+#[doc(hidden)]
+#[inline(always)]
+#[track_caller]
+#[must_use]
+pub fn light_if_free() -> bool {
+    #[cfg(loom)]
+    {
+        light();
+        true
+    }
+    #[cfg(not(loom))]
+    match engine::current() {
+        Some(engine) => {
+            engine.fence(crate::atomic::Ordering::SeqCst, core::panic::Location::caller());
+            true
+        }
+        None => kernel::light_if_free(),
+    }
+}
+
 /// The side that runs rarely. Pairs with [`light`] and with itself.
 #[track_caller]
 pub fn heavy() {
@@ -106,14 +137,19 @@ mod kernel {
 
     #[inline(always)]
     pub(super) fn light() {
-        // Relaxed: the value alone decides (A2), and what is ordered is ordered by the fence of either branch.
-        if STATE.load(Ordering::Relaxed) == KERNEL {
-            // The kernel's barrier acts between two instructions of this thread. What must not happen is that the
-            // compiler moves accesses across this point.
-            compiler_fence(Ordering::SeqCst);
-        } else {
+        if !light_if_free() {
             fence(Ordering::SeqCst);
         }
+    }
+
+    #[inline(always)]
+    pub(super) fn light_if_free() -> bool {
+        // Relaxed: the value alone decides (A2), and what is ordered is ordered by this fence or the caller's.
+        let free = STATE.load(Ordering::Relaxed) == KERNEL;
+        // The kernel's barrier acts between two instructions of this thread. What must not happen is that the
+        // compiler moves accesses across this point.
+        compiler_fence(Ordering::SeqCst);
+        free
     }
 
     #[cold]
@@ -182,6 +218,13 @@ mod kernel {
     #[inline(always)]
     pub(super) fn light() {
         fence(Ordering::SeqCst);
+    }
+
+    /// Here at once: there is no kernel to agree.
+    #[inline(always)]
+    pub(super) fn light_if_free() -> bool {
+        fence(Ordering::SeqCst);
+        true
     }
 
     pub(super) fn heavy() {

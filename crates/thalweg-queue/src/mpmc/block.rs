@@ -1,6 +1,6 @@
 //! One block: its entries, and the cursors and marks that say who may touch which. All unsafe code of the queue is here.
 
-use super::claim::{Allocate, Begun, Claim, Found, Look, Room};
+use super::claim::{Allocate, Begun, Claim, Found, Glance, Look, Room};
 use super::users::{Users, advance, among};
 use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::edge;
@@ -9,7 +9,7 @@ use crate::lines::Lines;
 use crate::marks::{self, Mark, Marks};
 use crate::memory::Source;
 use crate::slip::Slip;
-use crate::{BuildError, TryPopError, prefetch};
+use crate::{BuildError, prefetch};
 use core::marker::PhantomData;
 use core::ops::Range;
 use thalweg_sync::CachePadded;
@@ -230,7 +230,7 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         // left that one warned.
         let in_turn = || self.producers.settled.load(edge("bbq.34", Acquire)) == first.0;
         if P::MANY && claim.offsets.start > 0 && !in_turn() {
-            self.warn(layout.at(first, layout.entries));
+            self.warn_in_round(layout, first);
         }
         // SAFETY: the caller's promise.
         unsafe { self.commit(claim) };
@@ -255,7 +255,8 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
             self.producers.allocated.store(allocated, edge("bbq.28", Release));
         }
         // (bbq.3) Release, pairs with (bbq.7): who sees the mark sees the entry. Relaxed would hand out an unwritten entry.
-        Self::mark(&self.written, claim, edge("bbq.3", Release));
+        // SAFETY: a claim's entries are the block's (I2).
+        unsafe { Self::mark(&self.written, claim, edge("bbq.3", Release)) };
         let Range { start, end } = claim.offsets;
         if end - start > 1 {
             self.ask_to_write(end.max(start + Self::RUN_AHEAD)..end + Self::RUN_AHEAD);
@@ -273,6 +274,13 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         self.written.set_all(claim.offsets.clone(), claim.mark.hole(), edge("bbq.26", Release));
     }
 
+    /// Warns consumers of the round of `first`. Out of line: each push of a program has the call.
+    #[cold]
+    #[inline(never)]
+    fn warn_in_round(&self, layout: &Layout, first: Cursor) {
+        self.warn(layout.at(first, layout.entries));
+    }
+
     /// Warns consumers of the round that ends at `end`: what is behind an entry without a mark may be committed.
     #[cold]
     #[inline(never)]
@@ -288,14 +296,18 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         }
     }
 
+    /// # Safety
+    ///
+    /// The claim's entries have marks.
     #[inline(always)]
-    fn mark(marks: &Marks, claim: &Claim, order: core::sync::atomic::Ordering) {
+    unsafe fn mark(marks: &Marks, claim: &Claim, order: core::sync::atomic::Ordering) {
         let Range { start, end } = claim.offsets;
         if let Some(later) = marks.line(end + Self::MARKS_AHEAD[usize::from(end - start > 1)]) {
             prefetch::for_write(later);
         }
         match end - start {
-            1 => marks.set(start, claim.mark, order),
+            // SAFETY: the caller's promise.
+            1 => unsafe { marks.set_unchecked(start, claim.mark, order) },
             _ => marks.set_all(start..end, claim.mark, order),
         }
     }
@@ -356,36 +368,40 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         (Cursor(reserved), (known.wrapping_sub(reserved) as i64).max(0) as usize)
     }
 
-    /// What the mark of the entry at `reserved`, from [`ready`](Self::ready), says, and the one behind it: that this entry is there and no
-    /// more (true), or none. False if it takes a [look](Self::look) to say, which takes three times as long and says no more otherwise.
-    #[inline(always)]
-    pub(crate) fn glance(&self, layout: &Layout, reserved: Cursor) -> Result<bool, TryPopError> {
+    /// What the mark of the entry at `reserved`, from [`ready`](Self::ready), says, and the one behind it. A [look](Self::look) takes three times
+    /// as long, and says no more where this says something.
+    ///
+    /// A call, as it is half of a pop's code, and most pops find their item without it.
+    #[inline(never)]
+    pub(crate) fn glance(&self, layout: &Layout, reserved: Cursor) -> Glance {
         let (offset, mark, slip) = (layout.offset(reserved), Mark::of(layout.is_odd(reserved)), self.slip());
         if offset >= layout.entries || slip.waits() {
-            return Ok(false);
+            return Glance::Unclear;
         }
         // (bbq.7) Acquire, pairs with (bbq.3), as in `look`.
-        let marked = self.written.get(offset, edge("bbq.7", Acquire));
+        // SAFETY: each of the block's entries has a mark, and this is one.
+        let marked = unsafe { self.written.get_unchecked(offset, edge("bbq.7", Acquire)) };
         if !marked.is_of(mark) {
             // Relaxed: a push that has ended behind this entry has come after its warning (I8).
             let warned = P::MANY && layout.same_round(Cursor(self.disordered.load(Relaxed)), reserved);
             // Relaxed: if the mark is of the next round, by (bbq.7) this is not what it was before.
             if warned || C::MANY && self.reserved_now() != reserved {
-                return Ok(false);
+                return Glance::Unclear;
             }
             self.set_slip(slip, Slip::caught_up);
-            return Err(TryPopError::Empty);
+            return Glance::Empty;
         }
         // What ends a line or the block is for a look: it also sees to what comes after.
         if marked != mark || (offset + 1) % marks::PER_LINE == 0 || offset + 1 >= layout.entries {
-            return Ok(false);
+            return Glance::Unclear;
         }
         // Relaxed: it decides nothing but the way.
-        let alone = !self.written.get(offset + 1, Relaxed).is_of(mark);
-        if alone {
-            self.set_slip(slip, |slip| slip.found(1, true));
+        // SAFETY: as above.
+        if unsafe { self.written.get_unchecked(offset + 1, Relaxed) }.is_of(mark) {
+            return Glance::Unclear;
         }
-        Ok(alone)
+        self.set_slip(slip, |slip| slip.found(1, true));
+        Glance::One
     }
 
     /// Looks for entries to read, in the round of `head`: `want` of them, or up to the end of a line of marks. Writes nothing.
@@ -588,8 +604,8 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     /// They were reserved, and all values are moved out.
     #[inline(always)]
     pub(crate) unsafe fn consume(&self, claim: &Claim) {
-        // SAFETY: by the caller's promise the entries are ours, and empty.
-        unsafe { self.leaving.run(claim.offsets.clone(), |offset| &self.entries[offset]) };
+        // SAFETY: by the caller's promise the entries are ours, and empty; a claim's are the block's (I2).
+        unsafe { self.leaving.run(claim.offsets.clone(), |offset| self.entries.get_unchecked(offset)) };
         if !C::MANY {
             let reserved = self.consumers.reserved.load(Relaxed) + claim.offsets.len() as u64;
             // Relaxed: others look at it for nothing but `len`. So it may as well come second.
@@ -601,7 +617,8 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
             return;
         }
         // (bbq.9) Release, pairs with (bbq.4): the reads come before the entries' next writes.
-        Self::mark(&self.read, claim, edge("bbq.9", Release));
+        // SAFETY: a claim's entries are the block's (I2).
+        unsafe { Self::mark(&self.read, claim, edge("bbq.9", Release)) };
     }
 
     /// Whether producers have begun the round of `head`. Writes nothing.

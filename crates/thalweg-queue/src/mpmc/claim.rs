@@ -55,6 +55,16 @@ pub(crate) enum Room {
     Busy,
 }
 
+/// What [`Block::glance`](super::block::Block::glance) saw.
+pub(crate) enum Glance {
+    /// One entry is there, and no more.
+    One,
+    /// No entry is there that is not reserved.
+    Empty,
+    /// Only a [look](super::block::Block::look) can say.
+    Unclear,
+}
+
 /// What [`Block::look`](super::block::Block::look) found.
 pub(crate) enum Look {
     /// Entries up to this offset, at least one, are committed, and the first was not reserved.

@@ -1,7 +1,7 @@
 //! The walk from block to block, for any number of producers and of consumers; and the queue for many of both.
 
 use super::block::Block;
-use super::claim::{Allocate, Begun, Claim, Found, Look, Room};
+use super::claim::{Allocate, Begun, Claim, Found, Glance, Look, Room};
 use super::contention::stand_back;
 use super::users::{Many, Users, advance, among};
 use super::{Consumer, Producer};
@@ -263,7 +263,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
                 self.wait.ring(Side::Items, 1, || true);
                 Ok(())
             }
-            Err(refused) => Err(refused.with_value(value)),
+            Err(refused) => refused.refuse(value),
         }
     }
 
@@ -438,11 +438,14 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             let block = self.block(head);
             let (first, mut ready) = block.ready();
             if ready == 0 {
-                if !block.glance(&self.layout, first)? {
-                    self.find(head, count)?;
-                    continue;
+                match block.glance(&self.layout, first) {
+                    Glance::One => ready = 1,
+                    Glance::Empty => return Err(TryPopError::Empty),
+                    Glance::Unclear => {
+                        self.find(head, count)?;
+                        continue;
+                    }
                 }
-                ready = 1;
             }
             match block.reserve(&self.layout, first, count.min(ready)) {
                 Ok(claim) => {

@@ -207,17 +207,12 @@ impl Wait for Park {
     #[inline(always)]
     fn ring(&self, side: Side, count: usize, worthwhile: impl FnOnce() -> bool) {
         // (wait.2) The ringer's fence, pairs with (wait.1).
-        fenced("wait.2", fence::light);
+        let mut is_fenced = true;
+        fenced("wait.2", || is_fenced = fence::light_if_free());
         let list = self.list(side);
         // Relaxed: the fence orders it.
-        if list.length.load(Relaxed) != 0 {
-            // (wait.3) Between what we made visible and our look at what others did, pairs with itself: of those who ring, the
-            // one whose fence comes last sees what all of them did (P3). A light fence orders nothing between two of them, so
-            // without it each of two consumers that free a block together could find it taken by the other.
-            fenced("wait.3", || atomic::fence(SeqCst));
-            if worthwhile() {
-                list.wake(count);
-            }
+        if !is_fenced || list.length.load(Relaxed) != 0 {
+            list.rung(count, worthwhile);
         }
     }
 
@@ -244,6 +239,21 @@ impl List {
     fn note(&self, waiters: &Line) {
         // Relaxed: the lock orders those who write it, the fences those who read it.
         self.length.store(waiters.len(), Relaxed);
+    }
+
+    /// Wakes up to `count` who wait, if that is `worthwhile`. Out of line: each push and each pop of a program has the call.
+    #[cold]
+    #[inline(never)]
+    fn rung(&self, count: usize, worthwhile: impl FnOnce() -> bool) {
+        // (wait.3) Between what we made visible and our look at what others did, pairs with itself: of those who ring, the
+        // one whose fence comes last sees what all of them did (P3). A light fence orders nothing between two of them, so
+        // without it each of two consumers that free a block together could find it taken by the other.
+        // And it is the fence (wait.2), where that is a full one.
+        fenced("wait.3", || atomic::fence(SeqCst));
+        // Relaxed: the fence orders it.
+        if self.length.load(Relaxed) != 0 && worthwhile() {
+            self.wake(count);
+        }
     }
 
     /// Wakes up to `count` of those who are on the list now, the one that waits longest first.
