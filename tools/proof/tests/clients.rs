@@ -114,14 +114,16 @@ fn an_execution_of_a_client_is_run_alone() {
     }
 }
 
-/// Chunks are freed: what the tables of orderings say of that has a name of its own.
+/// Chunks are freed, and queues leave the place of a `static`: what the tables of orderings say of that has a name of its own.
 #[test]
-fn a_chunk_that_is_freed_too_early_is_dropped_in_use() {
-    for edge in ["chunk.3", "chunk.4"] {
+fn what_is_freed_too_early_is_dropped_in_use() {
+    for (client, edge) in
+        [("chunk_ring/shrinks", "chunk.3"), ("chunk_ring/shrinks", "chunk.4"), ("static/left", "home.3")]
+    {
         let table = Table::new().with(edge, Strength::Ordering(Ordering::Relaxed));
         let setup = Setup::default().table(Arc::new(table));
-        let violation = named("chunk_ring/shrinks").unwrap().check(&setup).unwrap_err();
-        assert!(matches!(violation.rule(), Rule::DroppedInUse { .. }), "without {edge}: {violation}");
+        let violation = named(client).unwrap().check(&setup).unwrap_err();
+        assert!(matches!(violation.rule(), Rule::DroppedInUse { .. }), "{client} without {edge}: {violation}");
     }
 }
 
@@ -151,6 +153,8 @@ fn clients_notice_missing_edges() {
         ("cnq/shared-bare", "cnq.10"),
         ("bwos/again-1-fifo", "bwos.2"),
         ("bwos/reuse-lifo", "bwos.4"),
+        ("static/again", "home.1"),
+        ("static/again", "home.2"),
     ] {
         let table = Table::new().with(edge, Strength::Ordering(Ordering::Relaxed));
         let violation = named(client).unwrap().check(&Setup::default().table(Arc::new(table))).unwrap_err();

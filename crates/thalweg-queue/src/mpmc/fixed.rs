@@ -33,6 +33,10 @@ use thalweg_sync::cell::Slot;
 /// assert_eq!(rx.iter().count(), 2);
 /// ```
 ///
+/// ```compile_fail,E0080
+/// static EVENTS: thalweg_queue::mpmc::Static<&str, 2, 0> = thalweg_queue::mpmc::Static::new(); // no entry
+/// ```
+///
 /// Memory: the entries, two bytes for each (in lines of 64), and some 500 bytes for each block and 800 more; on a machine of 32 bits without an
 /// operating system, where nothing is kept apart for caches, some 100 for each block and 200 more.
 pub struct Static<T, const BLOCKS: usize, const ENTRIES: usize, W: Wait = Ordinary, P: Users = Many, C: Users = Many>(

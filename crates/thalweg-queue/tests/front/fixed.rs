@@ -75,6 +75,21 @@ fn a_place_is_taken_again_after_a_destructor_panicked() {
     assert!(QUEUE.take().is_some());
 }
 
+/// As above, of what the queue itself drops: an item that was pushed when no consumer was left.
+#[test]
+fn a_place_is_taken_again_after_its_queue_panicked() {
+    static QUEUE: spsc::Static<Bomb, 2, 4> = spsc::Static::new();
+    let (mut tx, rx) = QUEUE.take().unwrap();
+    let item = Arc::new(());
+    let mut grant = tx.reserve(1).unwrap();
+    drop(rx);
+    assert!(grant.push(Bomb(true, item.clone())).is_ok());
+    assert_eq!(grant.commit(), 1);
+    assert!(catch_unwind(AssertUnwindSafe(|| drop(tx))).is_err());
+    assert_eq!(Arc::strong_count(&item), 1);
+    assert!(QUEUE.take().is_some());
+}
+
 /// One of several threads gets it each time, and finds it as new.
 #[test]
 fn one_of_many_takes_it() {
