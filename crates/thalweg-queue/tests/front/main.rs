@@ -10,6 +10,7 @@ mod oneshot;
 mod panics;
 mod rendezvous;
 mod select;
+mod select_errors;
 #[path = "../queues/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the queues")]
 mod support;
