@@ -209,6 +209,7 @@ mod tests {
         let inline = outcome.records.iter().filter(|record| !record.unit.ends_with("out of line"));
         let sizes: Vec<_> = inline.map(|record| record.spread.median).collect();
         assert_eq!(sizes.len(), 2 * 18);
-        assert!(sizes.iter().all(|size| (1.0..10_000.0).contains(size)), "{sizes:?}");
+        // Without optimization a call is up to twenty thousand bytes.
+        assert!(sizes.iter().all(|size| (1.0..100_000.0).contains(size)), "{sizes:?}");
     }
 }
