@@ -1,4 +1,4 @@
-//! The example runs, and prints what it says.
+//! The example of the crate runs as a process, and prints the lines listed here.
 #![cfg(all(target_os = "linux", not(any(loom, miri))))]
 
 #[path = "../../thalweg/tests/common/run_examples.rs"]

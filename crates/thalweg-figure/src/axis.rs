@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_beginning_at_a_power_on_shows_its_smallest_figure() {
+    fn an_axis_that_begins_at_a_power_shows_its_smallest_figure() {
         let axis = Axis::over([2.0, f64::NAN, 1000.0].into_iter(), 50.0).beginning_at_a_power();
         assert_eq!((axis.place(1.0), axis.place(1000.0)), (0.0, 1.0));
         assert!(axis.place(2.0) > 0.1);

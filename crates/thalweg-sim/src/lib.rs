@@ -122,4 +122,6 @@ pub use record::Record;
 pub use report::{FieldReport, Layout, LineReport, Report, SiteReport, TaskReport, ThreadReport};
 pub use scaling::{Scaling, ScalingPoint, Study, in_parallel};
 pub use simulation::Simulation;
+/// The figures of a [`Record`].
+pub use thalweg_figure::Spread;
 pub use trace::Trace;

@@ -1,4 +1,4 @@
-//! Each example runs, and prints what it says.
+//! Every example of the crate runs as a process, and prints the lines listed here.
 #![cfg(not(any(loom, miri)))]
 
 #[path = "../../thalweg/tests/common/run_examples.rs"]

@@ -208,7 +208,7 @@ impl Edge {
 
     /// Says whether the sender waits, in the middle of an activation, for room here, or holds something that it would send if there were.
     pub(crate) fn set_awaited(&self, awaited: bool) {
-        // Relaxed: part of the mark of who waits midway, which has the fences.
+        // Relaxed: it belongs to the sender's mark (exec/midway, M3), and the fences of that mark order both.
         self.awaited.store(awaited, Relaxed);
     }
 

@@ -51,7 +51,7 @@ impl Waiters {
         self.0.fetch_sub(1, Relaxed);
     }
 
-    /// Whether there may be one. Who has made room and gets a no is not needed (M3).
+    /// Whether some activation may wait midway. After a no, a kernel that has made room need not call (M3).
     #[inline(always)]
     fn may_wait(&self) -> bool {
         // (M3) Pairs with `Midway::lie_down`. Without it a processor may look before the room can be seen.
@@ -205,7 +205,7 @@ impl Worker<'_, '_> {
     }
 }
 
-/// An activation waits midway as long as this lives: what it hands on meanwhile may panic.
+/// A guard: while it lives, an activation of `kernel` counts as waiting midway. Its drop ends the wait also when a message's code panics.
 struct Waits<'w, 'a, 'r> {
     worker: &'w Worker<'a, 'r>,
     kernel: usize,

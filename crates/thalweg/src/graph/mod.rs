@@ -223,9 +223,9 @@ impl<'env> Graph<'env> {
     /// A kernel without state that runs on many workers at once. Its results leave in the order of its inputs, unless the edge
     /// behind it is [`unordered`](path::Gives::unordered).
     ///
-    /// It takes no block while as many results wait as the edge behind may hold. But it does not wait within a block: all that the messages of one become goes
-    /// through, whatever the capacity. So there are never more results that nobody has taken, finished or on the edge, than the capacity of the edge behind, and
-    /// for each worker what one block becomes: `capacity + workers * messages * results`, where a block has at most half of the capacity of the edge before
+    /// It takes no block while as many results wait as the edge behind may hold. But it does not wait within a block: all results of a block's messages go
+    /// through, whatever the capacity. So the results that wait, finished or on the edge, are at most `capacity + workers * messages * results`: the capacity of
+    /// the edge behind, the number of workers, the messages of a block, and the results of a message. A block has at most half of the capacity of the edge before
     /// the kernel, and at least one message. Where one message becomes very many, give an iterator of them, and let [`flat_map`](Self::flat_map) take it apart:
     ///
     /// ```
