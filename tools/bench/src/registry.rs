@@ -50,6 +50,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     tasks::stacks::EXPERIMENT,
     tasks::parallel::EXPERIMENT,
     tasks::executor::EXPERIMENT,
+    tasks::http::EXPERIMENT,
     #[cfg(target_os = "linux")]
     crate::daemon::bursts::EXPERIMENT,
     ff::sizes::EXPERIMENT,

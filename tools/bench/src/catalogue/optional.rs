@@ -1,4 +1,4 @@
-//! Peers that are not written in Rust: each is a feature of the lab, and needs packages of the system when the lab is built.
+//! Peers that take another build: each is a feature of the lab. Those that are not written in Rust need packages of the system when it is built.
 
 /// Such a peer.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +38,7 @@ impl State {
 }
 
 /// All of them.
-pub const ALL: [Optional; 3] = [TBB, CPP, DPDK];
+pub const ALL: [Optional; 4] = [TBB, CPP, DPDK, HTTP];
 
 /// oneTBB's pipeline and flow graph.
 pub const TBB: Optional = Optional {
@@ -74,6 +74,15 @@ pub const DPDK: Optional = Optional {
     state: State::of(cfg!(thalweg_dpdk), cfg!(feature = "dpdk")),
 };
 
+/// hyper.
+pub const HTTP: Optional = Optional {
+    feature: "http",
+    what: "hyper on our executor and on tokio",
+    packages: "no package of the system",
+    experiments: &["executor/http"],
+    state: State::of(cfg!(feature = "http"), cfg!(feature = "http")),
+};
+
 impl Optional {
     /// One line if it is absent: why, and what to do.
     pub fn absent(&self) -> Option<String> {
@@ -84,7 +93,7 @@ impl Optional {
             State::NotFound => Some(format!(
                 "{what}: left out, as a compiler or headers were not found when the lab was built; install {packages} and build again"
             )),
-            State::NotAsked => Some(format!("{what}: left out; with {packages} installed, run `{command}`")),
+            State::NotAsked => Some(format!("{what}: left out; it needs {packages}; run `{command}`")),
         }
     }
 }

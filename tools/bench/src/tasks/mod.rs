@@ -2,6 +2,7 @@
 
 pub mod executor;
 mod go;
+pub mod http;
 pub mod parallel;
 pub mod stacks;
 pub mod table3;
