@@ -59,6 +59,30 @@ static void one_thread(void)
     rte_ring_free(r);
 }
 
+/* Tables of pointers at odd addresses, as in packed structs: bulk, burst and one. */
+static void unaligned(void)
+{
+    struct rte_ring *r = rte_ring_create("unaligned", 128, 0, 0);
+    char in[1 + 100 * sizeof(void *)], out[1 + 100 * sizeof(void *)];
+    void **from = (void **)(void *)(in + 1), **to = (void **)(void *)(out + 1);
+    unsigned int left;
+    uintptr_t each;
+
+    CHECK(r != NULL);
+    for (each = 0; each < 100; each++) {
+        void *item = number(each);
+        memcpy(in + 1 + each * sizeof(item), &item, sizeof(item));
+    }
+    CHECK(rte_ring_enqueue_bulk(r, from, 100, &left) == 100 && left == 27);
+    CHECK(rte_ring_enqueue_bulk(r, from, 28, &left) == 0 && rte_ring_enqueue_burst(r, from, 28, &left) == 27);
+    CHECK(rte_ring_dequeue_bulk(r, to, 99, &left) == 99 && left == 28);
+    CHECK(memcmp(in + 1, out + 1, 99 * sizeof(void *)) == 0);
+    CHECK(rte_ring_dequeue(r, to) == 0 && memcmp(in + 1 + 99 * sizeof(void *), out + 1, sizeof(void *)) == 0);
+    CHECK(rte_ring_dequeue_burst(r, to, 100, &left) == 27 && left == 0);
+    CHECK(memcmp(in + 1, out + 1, 27 * sizeof(void *)) == 0);
+    rte_ring_free(r);
+}
+
 static struct rte_ring *shared;
 static unsigned char seen[PRODUCERS * COUNT];
 
@@ -110,6 +134,8 @@ int main(void)
 
     one_thread();
     printf("rte_ring: bulk, burst and one, with what is left\n");
+    unaligned();
+    printf("rte_ring: tables at odd addresses\n");
 
     shared = rte_ring_create("shared", 64, 0, 0);
     CHECK(shared != NULL);

@@ -3,7 +3,7 @@
  *
  * Include it in place of <rte_ring.h>; it needs neither DPDK nor its memory. Compiled by GCC and Clang, as C11 and C++11.
  *
- * What is as there: names, arguments, answers; a ring of `count` has room for count - 1 pointers, or with RING_F_EXACT_SZ for `count`; bulk is all
+ * What is as there: names, arguments, answers; tables of pointers at any address; a ring of `count` has room for count - 1 pointers, or with RING_F_EXACT_SZ for `count`; bulk is all
  * or nothing; free_space and available are what is left after the call, as far as other threads let it be.
  *
  * What differs:
@@ -74,16 +74,60 @@ static inline void thalweg_rte_give(unsigned int *word, unsigned int count)
     __atomic_fetch_add(word, count, __ATOMIC_RELEASE);
 }
 
-static inline unsigned int thalweg_rte_enqueue(struct rte_ring *r, void *const *objects, unsigned int least, unsigned int most, unsigned int *left)
+/* So many pointers at a time go through an array where those of the caller are unaligned, which the queue refuses. */
+#define THALWEG_RTE_CHUNK 32
+
+/* Whether pointers can be read and written where `objects` says. */
+static inline int thalweg_rte_aligned(const void *objects)
 {
-    unsigned int count = thalweg_rte_take(&r->room, least, most, left);
+    return (uintptr_t)objects % sizeof(void *) == 0;
+}
+
+/* Ends the program if a call was refused for good, as for a table that is NULL: the loop around it would never end. */
+static inline void thalweg_rte_refused(thalweg_status status)
+{
+    if (status == THALWEG_STATUS_INVALID)
+        abort();
+}
+
+static inline void thalweg_rte_push(struct rte_ring *r, void *const *objects, unsigned int count)
+{
     size_t done = 0;
 
     /* There is room for them: what is refused meanwhile waits for a pop that is half-way. */
     while (done < count) {
         size_t pushed = 0;
-        thalweg_bbq_try_push_many(r->producer, objects + done, count - done, &pushed);
+        thalweg_rte_refused(thalweg_bbq_try_push_many(r->producer, objects + done, count - done, &pushed));
         done += pushed;
+    }
+}
+
+static inline void thalweg_rte_pop(struct rte_ring *r, void **objects, unsigned int count)
+{
+    size_t done = 0;
+
+    /* As many were pushed before: what is refused meanwhile waits for a push that is half-way. */
+    while (done < count) {
+        size_t popped = 0;
+        thalweg_rte_refused(thalweg_bbq_try_pop_many(r->consumer, objects + done, count - done, &popped));
+        done += popped;
+    }
+}
+
+static inline unsigned int thalweg_rte_enqueue(struct rte_ring *r, void *const *objects, unsigned int least, unsigned int most, unsigned int *left)
+{
+    unsigned int count = thalweg_rte_take(&r->room, least, most, left);
+    unsigned int done, n;
+
+    if (thalweg_rte_aligned(objects)) {
+        thalweg_rte_push(r, objects, count);
+    } else {
+        for (done = 0; done < count; done += n) {
+            void *chunk[THALWEG_RTE_CHUNK];
+            n = count - done < THALWEG_RTE_CHUNK ? count - done : THALWEG_RTE_CHUNK;
+            memcpy(chunk, (const char *)objects + done * sizeof(void *), n * sizeof(void *));
+            thalweg_rte_push(r, chunk, n);
+        }
     }
     if (count > 0)
         thalweg_rte_give(&r->items, count);
@@ -93,13 +137,17 @@ static inline unsigned int thalweg_rte_enqueue(struct rte_ring *r, void *const *
 static inline unsigned int thalweg_rte_dequeue(struct rte_ring *r, void **objects, unsigned int least, unsigned int most, unsigned int *left)
 {
     unsigned int count = thalweg_rte_take(&r->items, least, most, left);
-    size_t done = 0;
+    unsigned int done, n;
 
-    /* As many were pushed before: what is refused meanwhile waits for a push that is half-way. */
-    while (done < count) {
-        size_t popped = 0;
-        thalweg_bbq_try_pop_many(r->consumer, objects + done, count - done, &popped);
-        done += popped;
+    if (thalweg_rte_aligned(objects)) {
+        thalweg_rte_pop(r, objects, count);
+    } else {
+        for (done = 0; done < count; done += n) {
+            void *chunk[THALWEG_RTE_CHUNK];
+            n = count - done < THALWEG_RTE_CHUNK ? count - done : THALWEG_RTE_CHUNK;
+            thalweg_rte_pop(r, chunk, n);
+            memcpy((char *)objects + done * sizeof(void *), chunk, n * sizeof(void *));
+        }
     }
     if (count > 0)
         thalweg_rte_give(&r->room, count);

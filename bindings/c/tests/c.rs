@@ -32,6 +32,7 @@ refused: blocks must be a power of two, not 12; 16 is the next
 /// What `rte_ring.c` prints.
 const RTE_RING: &str = "\
 rte_ring: bulk, burst and one, with what is left
+rte_ring: tables at odd addresses
 rte_ring: 10000 items of two producers, each once
 ";
 
