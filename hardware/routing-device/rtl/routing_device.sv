@@ -122,6 +122,10 @@ module routing_device #(
     wire read_answer = answers;
     wire read_request = !answers && cons_in;
     wire read_line = !answers && !cons_in && prod_in;
+`ifdef FORMAL
+    // A packet comes in a cycle, and one is read: no two of the lists have a head, so none goes before another.
+    always_ff @(posedge clk) if (!rst) assert (!(prod_in && cons_in) && !(answers && (prod_in || cons_in)));
+`endif
 
     entry_list #(.S(S)) prod_in_list (
         .clk, .rst, .pop(read_line), .second(prod_second), .push, .slot(prod_slot),
