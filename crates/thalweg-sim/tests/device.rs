@@ -134,7 +134,10 @@ fn a_device_that_could_carry_nothing_is_refused() {
         (Device::VirtualLink(Routing { entries: 65_537, ..right }), "entries is 65537"),
         (Device::VirtualLink(Routing { reserve: 65, ..right }), "reserve is 65, and must be from 0 to 64"),
         (Device::VirtualLink(Routing { quota: Some(0), ..right }), "quota is 0, and must be at least 1"),
-        (Device::Caf(Credits { words: 0, way: 14 }), "words is 0, and must be at least 1"),
+        (Device::Caf(Credits { words: 0, ..Credits::default() }), "words is 0, and must be at least 1"),
+        (Device::Caf(Credits::pooled(0, 4)), "own is 0, and must be from 1 to 512"),
+        (Device::Caf(Credits::pooled(513, 600)), "own is 513, and must be from 1 to 512"),
+        (Device::Caf(Credits::pooled(4, 0)), "most is 0, and must be at least 1"),
     ] {
         let simulation = Simulation::new(Machine::named("vl-16").unwrap());
         let panic = catch_unwind(|| simulation.device(device)).unwrap_err();
@@ -435,7 +438,7 @@ fn many_to_many_deliver_every_line_once_and_the_same_way_twice() {
 
 #[test]
 fn caf_moves_words() {
-    let report = run(Device::Caf(Credits { words: 4, way: 14 }), 2, || {
+    let report = run(Device::Caf(Credits { words: 4, ..Credits::default() }), 2, || {
         let (forth, back) = (queue(0), queue(1));
         let put = |target, value| spin::until(|| link::enqueue(target, value).then_some(()));
         let get = |target| spin::until(|| link::dequeue(target));

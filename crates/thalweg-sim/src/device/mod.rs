@@ -68,7 +68,9 @@ impl Device {
         match *self {
             Self::VirtualLink(routing) => routing.fault().map(|fault| format!("Routing::{fault}")),
             Self::Ideal => None,
-            Self::Caf(Credits { words, .. }) => out_of_range("Credits::words", words, 1..=usize::MAX),
+            Self::Caf(Credits { words, own, most, .. }) => out_of_range("Credits::words", words, 1..=usize::MAX)
+                .or_else(|| out_of_range("Credits::own", own.unwrap_or(1), 1..=words))
+                .or_else(|| out_of_range("Credits::most", most, 1..=usize::MAX)),
         }
     }
 }
@@ -81,18 +83,48 @@ fn out_of_range(name: &str, value: usize, range: RangeInclusive<usize>) -> Optio
 }
 
 /// What CAF's queue device has. The [default](Self::default) has the room of Virtual-Link's: 64 lines of 8 words, a way of
-/// 14 cycles.
+/// 14 cycles; its words are divided evenly. [`pooled`](Self::pooled) is the other way to divide them.
+///
+/// How CAF manages credits is ours: Virtual-Link's paper says that it divides its buffers and manages credits for quality of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credits {
-    /// Words in all, at least one; the open queues divide them evenly, and that is each one's credit.
+    /// Words in all, at least one.
     pub words: usize,
     /// Cycles from a core to the device, and back.
     pub way: u64,
+    /// Words that are each open queue's own, at least one; the others are a pool, for whoever needs more. `None`: the open queues
+    /// divide all words evenly, and that is each one's credit.
+    pub own: Option<usize>,
+    /// What a queue holds at most, at least one: so nobody takes the whole pool.
+    pub most: usize,
+}
+
+impl Credits {
+    /// The default with so many words of its own for each queue, and at most so many from them and the pool.
+    ///
+    /// ```
+    /// use thalweg_sim::{Credits, Device, Machine, Simulation};
+    /// use thalweg_sync::link::{self, Target};
+    ///
+    /// let device = Device::Caf(Credits { words: 4, ..Credits::pooled(1, 3) });
+    /// let taken = Simulation::new(Machine::named("vl-16").unwrap()).device(device).threads(1).run(|| {
+    ///     let [busy, idle] = [0, 1].map(|sqi| Target::new(0, sqi).unwrap());
+    ///     assert!(link::open(busy) && link::open(idle));
+    ///     // Its own word, and the two of the pool.
+    ///     assert_eq!((0..9).filter(|&word| link::enqueue(busy, word)).count(), 3);
+    ///     assert!(link::enqueue(idle, 9), "its own word is there");
+    /// });
+    /// # drop(taken);
+    /// ```
+    #[must_use]
+    pub fn pooled(own: usize, most: usize) -> Self {
+        Self { own: Some(own), most, ..Self::default() }
+    }
 }
 
 impl Default for Credits {
     fn default() -> Self {
-        Self { words: 512, way: 14 }
+        Self { words: 512, way: 14, own: None, most: usize::MAX }
     }
 }
 

@@ -258,7 +258,7 @@ fn the_ideal_device_keeps_the_order() {
 
 #[test]
 fn caf_divides_its_words_among_the_queues() {
-    let mut caf = Caf::new(&Credits { words: 8, way: 14 });
+    let mut caf = Caf::new(&Credits { words: 8, ..Credits::default() });
     assert!(!caf.enqueue(0, 1), "it is not open");
     assert!(caf.open(0) && caf.open(3) && !caf.open(3));
     assert_eq!((0..9).filter(|&n| caf.enqueue(3, n)).count(), 4);
@@ -266,4 +266,27 @@ fn caf_divides_its_words_among_the_queues() {
     assert_eq!((caf.dequeue(3), caf.dequeue(3), caf.dequeue(0), caf.dequeue(1)), (Some(0), Some(1), Some(9), None));
     assert_eq!((caf.holds(3), caf.holds(1), caf.holds(9)), (Some(2), None, None));
     assert!(caf.enqueue(3, 5) && caf.enqueue(3, 6) && !caf.enqueue(3, 7));
+}
+
+/// Queue 3 takes the pool, and what it may hold at most ends that; the other two have their own words all the time.
+#[test]
+fn a_queue_of_caf_takes_from_the_pool_up_to_its_most_and_others_keep_their_own() {
+    let mut caf = Caf::new(&Credits { words: 12, ..Credits::pooled(2, 5) });
+    assert!(caf.open(0) && caf.open(1) && caf.open(3));
+    let fill = |caf: &mut Caf, queue| (0..20).filter(|&n| caf.enqueue(queue, n)).count();
+    assert_eq!(fill(&mut caf, 3), 5, "no more than the most");
+    assert_eq!(fill(&mut caf, 1), 5, "the pool has six words, of which three are left");
+    assert_eq!(fill(&mut caf, 0), 2, "its own");
+    assert_eq!((caf.dequeue(1), caf.enqueue(0, 7), caf.enqueue(0, 8)), (Some(0), true, false));
+}
+
+#[test]
+fn a_queue_of_caf_opens_only_if_its_own_words_are_there() {
+    let mut caf = Caf::new(&Credits { words: 7, ..Credits::pooled(2, 100) });
+    assert!(caf.open(0));
+    assert_eq!((0..9).filter(|&n| caf.enqueue(0, n)).count(), 7, "the pool is all that is not its own");
+    assert!(!caf.open(1), "all words are taken");
+    assert_eq!((caf.dequeue(0), caf.open(1)), (Some(0), false));
+    assert_eq!((caf.dequeue(0), caf.open(1), caf.open(2)), (Some(1), true, false));
+    assert!(!caf.enqueue(0, 1) && caf.enqueue(1, 1) && caf.enqueue(1, 2) && !caf.enqueue(1, 3));
 }
