@@ -204,7 +204,7 @@ const DISTANT_KEYS: [[&str; 5]; 3] = [
 ];
 
 /// The machine files that come with this crate.
-const KNOWN: [(&str, &str); 8] = [
+const KNOWN: [(&str, &str); 9] = [
     ("x86-88t", include_str!("../machines/x86-88t.toml")),
     ("arm-96t", include_str!("../machines/arm-96t.toml")),
     ("arm-32", include_str!("../machines/arm-32.toml")),
@@ -212,6 +212,7 @@ const KNOWN: [(&str, &str); 8] = [
     ("x86-40", include_str!("../machines/x86-40.toml")),
     ("x86-4", include_str!("../machines/x86-4.toml")),
     ("vl-16", include_str!("../machines/vl-16.toml")),
+    ("vl-256", include_str!("../machines/vl-256.toml")),
     ("zen4-2t", include_str!("../machines/zen4-2t.toml")),
 ];
 
@@ -548,6 +549,7 @@ mod tests {
             ("x86-40", [4, 1, 10, 1, 1], 40),
             ("x86-4", [2, 1, 2, 1, 1], 4),
             ("vl-16", [1, 1, 16, 1, 1], 16),
+            ("vl-256", [1, 8, 32, 1, 1], 256),
             (CALIBRATED, [1, 1, 2, 1, 1], 2),
         ] {
             let machine = Machine::named(name).unwrap_or_else(|error| panic!("{error}"));
@@ -565,7 +567,7 @@ mod tests {
             assert!(calibration.contains(guessed), "{name} says where its numbers are from");
             assert!(calibration.contains(fitted), "{name} says what was fitted");
         }
-        assert_eq!(Machine::names().count(), 8);
+        assert_eq!(Machine::names().count(), 9);
     }
 
     /// What is said about `x86-88t` with `from` replaced by `to`.
