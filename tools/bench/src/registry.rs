@@ -64,7 +64,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 15] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 16] = [
         &ff::simulated::EXPERIMENTS,
         &[ff::frames::EXPERIMENT],
         &figures::thesis::EXPERIMENTS,
@@ -78,6 +78,7 @@ pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::ex
         &[figures::shares::EXPERIMENT],
         &figures::vl::EXPERIMENTS,
         &figures::vl::QUEUES,
+        &[figures::vl::BEYOND],
         &figures::queues::EXPERIMENTS,
         &figures::streams::EXPERIMENTS,
     ];

@@ -126,7 +126,8 @@ fn figure_11(measured: &Measured<'_>, text: &mut String) {
 }
 
 /// Figure 11's averages, for each amount of work; a benchmark that has none is in all of them. Which mean the paper's are,
-/// it does not say, so each is there.
+/// it does not say, so each is there. Halo and sweep are in them without buffers of the application's, ping-pong with balls that share
+/// lines both ways.
 fn averages(measured: &Measured<'_>, text: &mut String) {
     for (_, work) in super::WORK {
         let _ = writeln!(
@@ -136,7 +137,10 @@ fn averages(measured: &Measured<'_>, text: &mut String) {
             "", "", "speed-up", "memory", "", "geom.", "arith.", "geom.", "arith.", "total", "benchmarks"
         );
         let mut all: BTreeMap<Contender, Averages> = BTreeMap::new();
-        let is_in = |label: &str| label == work || super::WORK.iter().all(|&(_, other)| label != other);
+        let is_in = |label: &str| {
+            let mut others = super::WORK.iter().chain(&super::BUFFERED);
+            label == work || (label != super::SINGLE && others.all(|&(_, other)| label != other))
+        };
         for (_, contenders, boost) in of_figure_11(measured).filter(|(place, ..)| is_in(place.2)) {
             for (&contender, one) in contenders {
                 all.entry(contender).or_default().add(one, boost);
@@ -237,10 +241,12 @@ fn figure_14(stream: &[(&str, Middle)], text: &mut String) {
 fn figure_15(measured: &Measured<'_>, text: &mut String) {
     for (place, contenders) in measured {
         let Some((_, paper)) = BESIDE_CAF.iter().find(|(name, _)| *name == place.1) else { continue };
-        if let (Some(caf), Some(link)) = (contenders.get(&Contender::Caf), contenders.get(&Contender::VirtualLink)) {
-            let faster = caf.nanos / link.nanos;
-            let _ =
-                writeln!(text, "fig. 15, {}: virtual-link {faster:.2} times as fast as caf (paper: {paper})", place.1);
+        for which in [Contender::Caf, Contender::CafPool] {
+            if let (Some(caf), Some(link)) = (contenders.get(&which), contenders.get(&Contender::VirtualLink)) {
+                let (faster, name) = (caf.nanos / link.nanos, which.name());
+                let of = format!("fig. 15, {}, {}: virtual-link {faster:.2} times as fast as {name}", place.1, place.2);
+                let _ = writeln!(text, "{of} (paper: {paper})");
+            }
         }
     }
 }
@@ -276,12 +282,19 @@ mod tests {
         add(&mut measured, "ping-pong", "2 threads", link, [middle(8000., 50., 0., 100.), middle(1000., 30., 0., 80.)]);
         add(&mut measured, "halo", long, link, [middle(200., 10., 0., 10.), middle(100., 4., 0., 20.)]);
         add(&mut measured, "halo", short, link, [middle(900., 10., 0., 10.), middle(100., 1., 0., 5.)]);
+        let (buffered, single) = (super::super::BUFFERED[0].1, super::super::SINGLE);
+        add(&mut measured, "ping-pong", single, link, [middle(900., 10., 0., 10.), middle(100., 1., 0., 50.)]);
+        add(&mut measured, "halo", buffered, link, [middle(900., 10., 0., 10.), middle(10., 1., 0., 50.)]);
         let text = figures(&measured, &[]);
         // Speed-up, snoops, memory, memory transactions in a microsecond.
         assert_eq!(columns(&text, "ping-pong", "boost-style"), ["1.00", "1.000", "1.000", "12.50"]);
         assert_eq!(columns(&text, "ping-pong", "virtual-link"), ["8.00", "0.600", "0.800", "80.00"]);
         assert!(text.contains(PAPER[0].1) && text.contains(PAPER[1].1) && !text.contains(PAPER[2].1));
-        // 8 and 2 times as fast; 0.8 and 2 times the memory, 100 of 110. Then 8 and 9, 0.8 and 0.5, 85 of 110.
+        assert_eq!(
+            columns(&text, &format!("halo, {buffered}"), "virtual-link"),
+            ["90.00", "0.100", "5.000", "5000.00"]
+        );
+        // Without what is buffered twice: 8 and 2 times as fast; 0.8 and 2 times the memory, 100 of 110. Then 8 and 9, 0.8 and 0.5, 85 of 110.
         let averages = |work: &str| columns(&text, &format!("averages, with {work}"), "virtual-link");
         assert_eq!(averages(long), ["4.00", "5.00", "1.265", "1.400", "0.909", "2"]);
         assert_eq!(averages(short), ["8.49", "8.50", "0.632", "0.650", "0.773", "2"]);
@@ -313,13 +326,17 @@ mod tests {
         let boost = || middle(1000., 0., 0., 1.);
         add(&mut measured, "ping-pong", "2 threads", Contender::Caf, [boost(), middle(300., 0., 0., 1.)]);
         add(&mut measured, "ping-pong", "2 threads", Contender::VirtualLink, [boost(), middle(120., 0., 0., 1.)]);
+        add(&mut measured, "ping-pong", "2 threads", Contender::CafPool, [boost(), middle(240., 0., 0., 1.)]);
         add(&mut measured, "pipeline", "10 threads", Contender::VirtualLink, [boost(), middle(100., 0., 0., 1.)]);
         let stream = [("alone", middle(500., 3., 0., 40.)), ("virtual-link", middle(510., 29., 0., 41.))];
         let text = figures(&measured, &stream);
         assert!(
-            text.contains("fig. 15, ping-pong: virtual-link 2.50 times as fast as caf (paper: VL 2.40 times)"),
+            text.contains(
+                "fig. 15, ping-pong, 2 threads: virtual-link 2.50 times as fast as caf (paper: VL 2.40 times)"
+            ),
             "{text}"
         );
+        assert!(text.contains("fig. 15, ping-pong, 2 threads: virtual-link 2.00 times as fast as caf-pool"), "{text}");
         assert!(!text.contains("fig. 15, pipeline"), "caf was not run there");
         let of_14: Vec<_> = text.lines().filter(|line| line.starts_with("fig. 14")).collect();
         assert!(of_14[0].contains("alone") && of_14[0].contains("time 1.000, memory 40, snoops 3 "), "{of_14:?}");

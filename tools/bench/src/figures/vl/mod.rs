@@ -1,10 +1,12 @@
 //! Virtual-Link's seven benchmarks, on its devices and on software queues.
 
+mod beyond;
 mod figures;
 mod net;
 mod patterns;
 mod queues;
 
+pub(crate) use beyond::EXPERIMENT as BEYOND;
 pub(crate) use figures::beside_the_paper;
 pub(crate) use queues::EXPERIMENTS as QUEUES;
 
@@ -67,12 +69,17 @@ const OVER_ONE_WORKER: Base = Base {
 };
 const OVER_ALONE: Base = Base { unit: "times as fast as alone", is: |_, other| other.contender == ALONE };
 
+/// Ping-pong whose balls share a line on their way there, and come back each in a line of its own.
+const SINGLE: &str = "balls back singly";
+
 /// STREAM without messages.
 const ALONE: &str = "alone";
 
 /// What a thread of halo, sweep and incast computes at a time, in cycles, and what that is. The paper's programs sleep for
 /// 1000 ns, and the system's timers add 50 µs unless told otherwise; later ones spin for 1000 ns.
 const WORK: [(u64, &str); 2] = [(102_000, "51 us of work"), (2_000, "1 us of work")];
+/// The same in halo and sweep, with buffers of the application's at each end of a channel.
+const BUFFERED: [(u64, &str); 2] = [(102_000, "51 us, buffered twice"), (2_000, "1 us, buffered twice")];
 
 /// A point for every contender that can carry it.
 fn points(
@@ -104,24 +111,35 @@ fn points(
 
 fn ping_pong(setting: &Setting<'_>) -> Vec<Point> {
     let rounds = setting.part(500, 20);
-    let params = json!({ "messages": 14 * rounds, "burst": 7 });
-    points("ping-pong", "2 threads", setting, (false, false), &params, move |net| patterns::ping_pong(net, rounds))
+    let of = |(is_single, label): (bool, &str)| {
+        let mut params = json!({ "messages": 14 * rounds, "burst": 7 });
+        if is_single {
+            params["back"] = json!("a line each");
+        }
+        points("ping-pong", label, setting, (false, false), &params, move |net| {
+            patterns::ping_pong(net, rounds, is_single)
+        })
+    };
+    by_contender([(false, "2 threads"), (true, SINGLE)].into_iter().flat_map(of).collect())
 }
 
-/// The points of a benchmark in which threads compute, for each amount of work.
-fn with_work(
+/// The points of halo or sweep, without and with the application's buffers.
+fn in_a_grid(
     workload: &'static str,
     setting: &Setting<'_>,
-    kind: (bool, bool),
     iterations: u64,
     messages: u64,
-    run: fn(&Net, u64, u64) -> Figures,
+    run: fn(&Net, u64, u64, bool) -> Figures,
 ) -> Vec<Point> {
-    let of = |(work, label): (u64, &str)| {
-        let params = json!({ "messages": messages, "work_cycles": work, "words": 7 });
-        points(workload, label, setting, kind, &params, move |net| run(net, iterations, work))
+    let of = |is_buffered: bool, (work, label): (u64, &str)| {
+        let mut params = json!({ "messages": messages, "work_cycles": work, "words": 7 });
+        if is_buffered {
+            params["buffers"] = json!(patterns::BUFFERS);
+        }
+        points(workload, label, setting, (false, true), &params, move |net| run(net, iterations, work, is_buffered))
     };
-    by_contender(WORK.into_iter().flat_map(of).collect())
+    let plain = WORK.into_iter().flat_map(|work| of(false, work));
+    by_contender(plain.chain(BUFFERED.into_iter().flat_map(|work| of(true, work))).collect())
 }
 
 /// Curve by curve.
@@ -133,18 +151,22 @@ fn by_contender(mut points: Vec<Point>) -> Vec<Point> {
 
 fn halo(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(40, 3);
-    with_work("halo", setting, (false, true), iterations, iterations * patterns::CHANNELS, patterns::halo)
+    in_a_grid("halo", setting, iterations, iterations * patterns::CHANNELS, patterns::halo)
 }
 
 fn sweep(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(10, 2);
-    with_work("sweep", setting, (false, true), iterations, 2 * iterations * patterns::CHANNELS, patterns::sweep)
+    in_a_grid("sweep", setting, iterations, 2 * iterations * patterns::CHANNELS, patterns::sweep)
 }
 
 /// So many that Boost's queue, if it holds all messages, is twice as large as the last level.
 fn incast(setting: &Setting<'_>) -> Vec<Point> {
     let iterations = setting.part(2_200, 10);
-    with_work("incast", setting, (true, true), iterations, 15 * iterations, patterns::incast)
+    let of = |(work, label): (u64, &str)| {
+        let params = json!({ "messages": 15 * iterations, "work_cycles": work, "words": 7 });
+        points("incast", label, setting, (true, true), &params, move |net| patterns::incast(net, iterations, work))
+    };
+    by_contender(WORK.into_iter().flat_map(of).collect())
 }
 
 /// So many that one of Boost's queues, if it holds all samples, is larger than the last level.
@@ -248,7 +270,7 @@ mod tests {
         let machine = Machine::named("vl-16").unwrap();
         let points = ping_pong(&Setting::of(&machine, 16));
         let run = |name: &str| {
-            let point = points.iter().find(|point| point.contender == name).unwrap();
+            let point = points.iter().find(|point| point.contender == name && point.label != SINGLE).unwrap();
             point.run(&machine, 0).unwrap_or_else(|failure| panic!("{failure}"))
         };
         let ((boost, boost_report), (link, link_report)) = (run("boost-style"), run("virtual-link"));
@@ -259,6 +281,37 @@ mod tests {
             link.nanos
         );
         assert!(boost_report.counts.snoops() > 5 * link_report.counts.snoops());
+    }
+
+    #[test]
+    fn balls_that_come_back_singly_have_a_line_each() {
+        let machine = Machine::named("vl-16").unwrap();
+        let points = ping_pong(&Setting::of(&machine, 16));
+        let lines = |label: &str| {
+            let point =
+                points.iter().find(|point| (point.contender, &*point.label) == ("virtual-link", label)).unwrap();
+            let (_, report) = point.run(&machine, 0).unwrap_or_else(|failure| panic!("{failure}"));
+            (report.counts.device.pushes - report.counts.device.pushes_refused) * 14 / point.messages
+        };
+        // Of each round.
+        assert_eq!((lines("2 threads"), lines(SINGLE)), (2, 8));
+    }
+
+    /// 48 channels, two lines of the application's at each of their ends; each is read from memory once.
+    #[test]
+    fn a_grid_that_is_buffered_twice_touches_the_lines_of_its_own() {
+        let machine = Machine::named("vl-16").unwrap();
+        let (lines, few) = (2 * patterns::CHANNELS * patterns::BUFFERS as u64, 20);
+        for plan in [halo, sweep] {
+            let points = plan(&Setting::of(&machine, 16));
+            let memory = |label: &str| {
+                let point = points.iter().find(|point| (point.contender, &*point.label) == ("virtual-link", label));
+                let (_, report) = point.unwrap().run(&machine, 0).unwrap_or_else(|failure| panic!("{failure}"));
+                report.counts.memory_transactions()
+            };
+            let more = memory(BUFFERED[1].1) - memory(WORK[1].1);
+            assert!((lines - few..lines + few).contains(&more), "{more} transactions more, with {lines} lines");
+        }
     }
 
     /// Slots that belong to each channel are what keeps a chain going: without them, lines that wait for one stage take all.

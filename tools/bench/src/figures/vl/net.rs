@@ -25,14 +25,25 @@ pub(crate) enum Contender {
     VirtualLink,
     Ideal,
     Caf,
+    /// The same, with words of each queue's own and a pool.
+    CafPool,
     Bbq,
     FastForward,
     Cnq,
 }
 
 impl Contender {
-    pub(crate) const ALL: [Self; 8] =
-        [Self::Boost, Self::ZeroMq, Self::VirtualLink, Self::Ideal, Self::Caf, Self::Bbq, Self::FastForward, Self::Cnq];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Boost,
+        Self::ZeroMq,
+        Self::VirtualLink,
+        Self::Ideal,
+        Self::Caf,
+        Self::CafPool,
+        Self::Bbq,
+        Self::FastForward,
+        Self::Cnq,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -41,6 +52,7 @@ impl Contender {
             Self::VirtualLink => "virtual-link",
             Self::Ideal => "virtual-link-ideal",
             Self::Caf => "caf",
+            Self::CafPool => "caf-pool",
             Self::Bbq => "thalweg-bbq",
             Self::FastForward => "thalweg-fast-forward",
             Self::Cnq => "thalweg-cnq",
@@ -53,6 +65,8 @@ impl Contender {
             Self::VirtualLink => Some(Device::VirtualLink(routing)),
             Self::Ideal => Some(Device::Ideal),
             Self::Caf => Some(Device::Caf(Credits::default())),
+            // A line's words for each, and a quarter of all for one.
+            Self::CafPool => Some(Device::Caf(Credits::pooled(8, 128))),
             _ => None,
         }
     }
@@ -61,7 +75,7 @@ impl Contender {
     pub(crate) fn can(self, shared: bool, messages: bool) -> bool {
         match self {
             Self::FastForward => !shared,
-            Self::Caf => !messages,
+            Self::Caf | Self::CafPool => !messages,
             _ => true,
         }
     }
@@ -295,7 +309,7 @@ impl Net {
                 let (producers, consumers) = ((0..producers).map(producer), (0..consumers).map(consumer));
                 (boxed(producers.collect()), boxed_to_receive(consumers.collect()))
             }
-            Contender::Caf => {
+            Contender::Caf | Contender::CafPool => {
                 let target = Target::new(0, self.next()).expect("there are few queues");
                 assert!(link::open(target), "the machine has CAF's device");
                 let register = |_| Register(target);
@@ -366,7 +380,7 @@ impl Net {
                     each(queue, consumers).into_iter().map(receive).collect(),
                 )
             }
-            Contender::FastForward | Contender::Caf => {
+            Contender::FastForward | Contender::Caf | Contender::CafPool => {
                 unreachable!("{} carries words between two threads", self.contender.name())
             }
             Contender::ZeroMq => {

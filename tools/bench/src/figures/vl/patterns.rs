@@ -26,12 +26,13 @@ fn together(messages: u64, roles: Vec<Role<'_>>) -> Figures {
 }
 
 /// The only end of a side.
-fn one<E>(mut ends: Vec<E>) -> E {
+pub(super) fn one<E>(mut ends: Vec<E>) -> E {
     ends.pop().expect("there is one")
 }
 
-/// Two threads. One sends seven balls and receives them back; the other sends each back as it comes.
-pub(crate) fn ping_pong(net: &Net, rounds: u64) -> Figures {
+/// Two threads. One sends seven balls and receives them back; the other sends each back as it comes. If not `is_single`, balls that come
+/// back share a line, where there are lines.
+pub(crate) fn ping_pong(net: &Net, rounds: u64, is_single: bool) -> Figures {
     const BURST: u64 = 7;
     let ((ping, pong_in), (pong, ping_in)) = (net.words(1, 1, CAPACITY), net.words(1, 1, CAPACITY));
     let (mut ping, mut ping_in, mut pong, mut pong_in) = (one(ping), one(ping_in), one(pong), one(pong_in));
@@ -45,6 +46,9 @@ pub(crate) fn ping_pong(net: &Net, rounds: u64) -> Figures {
         for _ in 0..rounds * BURST {
             let ball = pong_in.receive();
             pong.send(ball + 1);
+            if is_single {
+                pong.flush();
+            }
         }
     });
     together(2 * rounds * BURST, vec![here, there])
@@ -53,11 +57,52 @@ pub(crate) fn ping_pong(net: &Net, rounds: u64) -> Figures {
 /// The side of the grid of halo and sweep.
 const SIDE: usize = 4;
 
+/// Lines that the application has of its own at each end of a channel, if it has any: one with which it computes, and one that is under way.
+pub(crate) const BUFFERS: usize = 2;
+
+/// The application's own lines at an end, which it takes in turn: a message is written into one and copied from there. It has them
+/// beside what the queue has, so what comes through them is buffered twice.
+#[derive(Default)]
+struct Own {
+    lines: Box<[CachePadded<Message>; BUFFERS]>,
+    next: usize,
+}
+
+impl Own {
+    /// The message, by way of the next line.
+    fn through(&mut self, message: Message) -> Message {
+        let line = &mut self.lines[self.next];
+        self.next = (self.next + 1) % BUFFERS;
+        let bytes = size_of::<Message>();
+        hint::touch((&raw const line.0).cast(), bytes, hint::Access::Write);
+        line.0 = message;
+        hint::touch((&raw const line.0).cast(), bytes, hint::Access::Read);
+        line.0
+    }
+}
+
 /// A cell of the grid, with its channels to and from its neighbours: left, right, up, down.
 #[derive(Default)]
 struct Cell {
     to: [Option<MessageSender>; 4],
     from: [Option<MessageReceiver>; 4],
+    /// Of each end, in the same order, those of senders first; nothing, if the application has none.
+    own: [Option<Own>; 8],
+}
+
+impl Cell {
+    /// To the neighbour in that direction, if there is one.
+    fn send(&mut self, direction: usize, message: Message) {
+        if let Some(tx) = &mut self.to[direction] {
+            tx(&self.own[direction].as_mut().map_or(message, |own| own.through(message)));
+        }
+    }
+
+    /// From the neighbour in that direction, if there is one.
+    fn receive(&mut self, direction: usize) -> Option<Message> {
+        let message = self.from[direction].as_mut()?();
+        Some(self.own[4 + direction].as_mut().map_or(message, |own| own.through(message)))
+    }
 }
 
 /// The neighbour of a cell in one of the four directions.
@@ -71,8 +116,8 @@ fn neighbour(cell: usize, direction: usize) -> Option<usize> {
     }
 }
 
-/// All cells, with a channel each way between neighbours: 48.
-fn grid(net: &Net) -> Vec<Cell> {
+/// All cells, with a channel each way between neighbours: 48. With lines of their own, or without.
+fn grid(net: &Net, is_buffered: bool) -> Vec<Cell> {
     let mut cells: Vec<Cell> = (0..SIDE * SIDE).map(|_| Cell::default()).collect();
     for cell in 0..cells.len() {
         for direction in 0..4 {
@@ -80,6 +125,8 @@ fn grid(net: &Net) -> Vec<Cell> {
                 let (tx, rx) = net.between_two(CAPACITY / 7);
                 cells[cell].to[direction] = Some(tx);
                 cells[other].from[direction ^ 1] = Some(rx);
+                cells[cell].own[direction] = is_buffered.then(Own::default);
+                cells[other].own[4 + (direction ^ 1)] = is_buffered.then(Own::default);
             }
         }
     }
@@ -89,51 +136,44 @@ fn grid(net: &Net) -> Vec<Cell> {
 /// How many channels there are, and so messages in each exchange.
 pub(crate) const CHANNELS: u64 = 2 * 2 * (SIDE * (SIDE - 1)) as u64;
 
-/// 16 threads in a grid. In each iteration each computes, sends to its neighbours and receives from them.
-pub(crate) fn halo(net: &Net, iterations: u64, work: u64) -> Figures {
+/// 16 threads in a grid. In each iteration each computes, sends to its neighbours and receives from them; nobody waits for a
+/// message to be received before all are sent.
+pub(crate) fn halo(net: &Net, iterations: u64, work: u64, is_buffered: bool) -> Figures {
     let role = |mut cell: Cell| -> Role<'_> {
         Box::new(move || {
             for iteration in 0..iterations {
                 hint::work(work);
-                for (direction, tx) in cell.to.iter_mut().enumerate() {
-                    if let Some(tx) = tx {
-                        tx(&[iteration << 2 | direction as u64; 7]);
-                    }
-                }
-                for (direction, rx) in cell.from.iter_mut().enumerate() {
-                    if let Some(rx) = rx {
-                        assert_eq!(rx(), [iteration << 2 | (direction ^ 1) as u64; 7]);
+                (0..4).for_each(|direction| cell.send(direction, [iteration << 2 | direction as u64; 7]));
+                for direction in 0..4 {
+                    if let Some(message) = cell.receive(direction) {
+                        assert_eq!(message, [iteration << 2 | (direction ^ 1) as u64; 7]);
                     }
                 }
             }
         })
     };
-    together(iterations * CHANNELS, grid(net).into_iter().map(role).collect())
+    together(iterations * CHANNELS, grid(net, is_buffered).into_iter().map(role).collect())
 }
 
 /// 16 threads in a grid. In each iteration a wave goes from each corner to the one opposite: a cell waits for the two
 /// before it, computes, and sends to the two behind it.
-pub(crate) fn sweep(net: &Net, iterations: u64, work: u64) -> Figures {
+pub(crate) fn sweep(net: &Net, iterations: u64, work: u64, is_buffered: bool) -> Figures {
     let role = |mut cell: Cell| -> Role<'_> {
         Box::new(move || {
             for iteration in 0..iterations {
                 for [across, down] in [[1, 3], [0, 3], [1, 2], [0, 2]] {
                     for from in [across ^ 1, down ^ 1] {
-                        if let Some(rx) = &mut cell.from[from] {
-                            assert_eq!(rx()[0], iteration);
+                        if let Some(message) = cell.receive(from) {
+                            assert_eq!(message[0], iteration);
                         }
                     }
                     hint::work(work);
-                    for to in [across, down] {
-                        if let Some(tx) = &mut cell.to[to] {
-                            tx(&[iteration; 7]);
-                        }
-                    }
+                    [across, down].into_iter().for_each(|to| cell.send(to, [iteration; 7]));
                 }
             }
         })
     };
-    together(iterations * 2 * CHANNELS, grid(net).into_iter().map(role).collect())
+    together(iterations * 2 * CHANNELS, grid(net, is_buffered).into_iter().map(role).collect())
 }
 
 /// 15 threads send a message in each iteration, and one receives 15. Both compute once in an iteration.

@@ -34,9 +34,9 @@ pub(crate) const EXPERIMENTS: [Experiment; 1] = [Experiment::new("vl/queues", pl
 ])];
 
 /// Takes part where one thread is on each side, or everywhere; and what the machine has for it.
-struct Entrant {
-    contender: Contender,
-    device: Option<Device>,
+pub(super) struct Entrant {
+    pub(super) contender: Contender,
+    pub(super) device: Option<Device>,
     shared: bool,
 }
 
@@ -57,7 +57,7 @@ fn on_device(
     Entrant { device: kind.device(routing), ..Entrant::software(Contender::new(kind.name(), capacity, make)) }
 }
 
-fn entrants(routing: Routing) -> [Entrant; 9] {
+pub(super) fn entrants(routing: Routing) -> [Entrant; 9] {
     let lines = routing.entries;
     let collecting = |kind: Kind, capacity| {
         on_device(kind, routing, capacity, move |producers, consumers| {
@@ -89,6 +89,11 @@ fn entrants(routing: Routing) -> [Entrant; 9] {
         Entrant::software(capsules),
         Entrant { shared: false, ..Entrant::software(ring) },
     ]
+}
+
+/// The one of that name.
+pub(super) fn entrant(all: &[Entrant], kind: Kind) -> &Entrant {
+    all.iter().find(|entrant| entrant.contender.name == kind.name()).expect("all of them take part")
 }
 
 const FEW: &str = "a point has few ends";
