@@ -51,6 +51,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     tasks::parallel::EXPERIMENT,
     tasks::executor::EXPERIMENT,
     tasks::http::EXPERIMENT,
+    tasks::http::rpc::EXPERIMENT,
     #[cfg(target_os = "linux")]
     crate::daemon::bursts::EXPERIMENT,
     ff::sizes::EXPERIMENT,

@@ -64,6 +64,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "tasks/parallel", asks: "fib, n queens, quicksort and matrix multiply, divided to the end, on two workers; beside rayon and tokio", native: true, machine: None },
     Entry { name: "tasks/executor", asks: "futures on two workers: tasks started and joined, yields, pairs that answer each other, chains; our executor with BWoS and with a ring, beside tokio; how many tasks are stolen", native: true, machine: None },
     Entry { name: "executor/http", asks: "the thesis' Figures 4.13 and 4.14 in small: hyper over loopback on our executor, with BWoS and with a ring, and on tokio: time for a request, latency, the server's CPU, how much is stolen", native: true, machine: None },
+    Entry { name: "executor/rpc", asks: "the thesis' Figure 4.15 in small: the same with tonic, an echo of 32 bytes over HTTP/2", native: true, machine: None },
     Entry { name: "daemon/bursts", asks: "two applications whose bursts take turns on two cores: shared out by a daemon, halved, or managed by nobody", native: true, machine: None },
     Entry { name: "ff/figure8", asks: "FastForward's Figure 8: a pipeline in a loop, stages of 0 to 800 ns, queues of 128 to 2048 entries: an operation's cost", native: true, machine: Some("x86-4") },
     Entry { name: "ff/figure9", asks: "FastForward's Figure 9: stages that vary a little or more, and unbalanced ones, with and without slip maintenance", native: true, machine: Some("x86-4") },
@@ -291,8 +292,7 @@ mod tests {
         for peer in optional::ALL {
             assert!(list.contains(&format!("needs {}", peer.packages)), "{list}");
         }
-        let features =
-            "--features lab,thalweg-lab/tbb,thalweg-lab/cpp,thalweg-lab/dpdk,thalweg-lab/http -- lab run NAME...`";
+        let features = "--features lab,thalweg-lab/tbb,thalweg-lab/cpp,thalweg-lab/dpdk,thalweg-lab/http,thalweg-lab/rpc -- lab run NAME...`";
         assert!(list.contains(features), "{list}");
     }
 }

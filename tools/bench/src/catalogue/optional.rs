@@ -38,7 +38,7 @@ impl State {
 }
 
 /// All of them.
-pub const ALL: [Optional; 4] = [TBB, CPP, DPDK, HTTP];
+pub const ALL: [Optional; 5] = [TBB, CPP, DPDK, HTTP, RPC];
 
 /// oneTBB's pipeline and flow graph.
 pub const TBB: Optional = Optional {
@@ -81,6 +81,15 @@ pub const HTTP: Optional = Optional {
     packages: "no package of the system",
     experiments: &["executor/http"],
     state: State::of(cfg!(feature = "http"), cfg!(feature = "http")),
+};
+
+/// tonic.
+pub const RPC: Optional = Optional {
+    feature: "rpc",
+    what: "tonic on our executor and on tokio",
+    packages: "no package of the system",
+    experiments: &["executor/rpc"],
+    state: State::of(cfg!(feature = "rpc"), cfg!(feature = "rpc")),
 };
 
 impl Optional {

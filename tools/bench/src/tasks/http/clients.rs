@@ -6,18 +6,18 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
-use super::servers::BODY;
 use crate::harness::BoxError;
 use crate::machine::thread_cpu_time;
 use crate::records::quantile;
 
-const REQUEST: &[u8] = b"GET /plaintext HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
-/// Longer than any answer.
-const MOST: usize = 512;
+/// A connection to a server.
+pub(super) trait Client: Sized + 'static {
+    async fn connect(server: SocketAddr) -> Result<Self, BoxError>;
+    /// Asks once, waits for the answer and checks it.
+    async fn ask(&mut self) -> Result<(), BoxError>;
+}
 
 /// What the clients saw.
 pub(super) struct Answered {
@@ -63,7 +63,7 @@ pub(super) fn make_room(connections: usize) -> Result<(), BoxError> {
 }
 
 /// Asks `requests` times in all on so many connections. Every answer is checked.
-pub(super) fn ask(
+pub(super) fn ask<C: Client>(
     server: SocketAddr,
     connections: usize,
     requests: u64,
@@ -72,8 +72,9 @@ pub(super) fn ask(
     std::thread::spawn(move || {
         let before = thread_cpu_time();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let asked = LocalSet::new()
-            .block_on(&runtime, async { tokio::time::timeout(patience, ask_all(server, connections, requests)).await });
+        let asked = LocalSet::new().block_on(&runtime, async {
+            tokio::time::timeout(patience, ask_all::<C>(server, connections, requests)).await
+        });
         let (wall, latencies) = asked.map_err(|_| format!("not answered within {patience:?}"))??;
         if latencies.len() as u64 != requests {
             return Err(format!("{} of {requests} requests were answered", latencies.len()).into());
@@ -84,21 +85,24 @@ pub(super) fn ask(
     .expect("the clients do not panic")
 }
 
-async fn ask_all(server: SocketAddr, connections: usize, requests: u64) -> Result<(Duration, Vec<u64>), BoxError> {
-    let mut streams = Vec::new();
+async fn ask_all<C: Client>(
+    server: SocketAddr,
+    connections: usize,
+    requests: u64,
+) -> Result<(Duration, Vec<u64>), BoxError> {
+    let mut connected = Vec::new();
     for _ in 0..connections {
-        let mut stream = TcpStream::connect(server).await?;
-        stream.set_nodelay(true)?;
+        let mut client = C::connect(server).await?;
         // Once, unmeasured: the server has accepted it then.
-        ask_once(&mut stream, &mut [0; MOST]).await?;
-        streams.push(stream);
+        client.ask().await?;
+        connected.push(client);
     }
     let left = Rc::new(Cell::new(requests));
     let latencies = Rc::new(RefCell::new(Vec::with_capacity(requests as usize)));
     let start = Instant::now();
-    let clients: Vec<_> = streams
+    let clients: Vec<_> = connected
         .into_iter()
-        .map(|stream| tokio::task::spawn_local(client(stream, left.clone(), latencies.clone())))
+        .map(|client| tokio::task::spawn_local(ask_on(client, left.clone(), latencies.clone())))
         .collect();
     for client in clients {
         client.await??;
@@ -106,30 +110,16 @@ async fn ask_all(server: SocketAddr, connections: usize, requests: u64) -> Resul
     Ok((start.elapsed(), latencies.take()))
 }
 
-async fn client(mut stream: TcpStream, left: Rc<Cell<u64>>, latencies: Rc<RefCell<Vec<u64>>>) -> Result<(), BoxError> {
-    let mut buffer = [0; MOST];
+async fn ask_on(
+    mut client: impl Client,
+    left: Rc<Cell<u64>>,
+    latencies: Rc<RefCell<Vec<u64>>>,
+) -> Result<(), BoxError> {
     while let Some(less) = left.get().checked_sub(1) {
         left.set(less);
         let asked = Instant::now();
-        ask_once(&mut stream, &mut buffer).await?;
+        client.ask().await?;
         latencies.borrow_mut().push(asked.elapsed().as_nanos() as u64);
     }
     Ok(())
-}
-
-async fn ask_once(stream: &mut TcpStream, buffer: &mut [u8; MOST]) -> Result<(), BoxError> {
-    stream.write_all(REQUEST).await?;
-    let mut filled = 0;
-    while !buffer[..filled].ends_with(BODY.as_bytes()) {
-        let read = stream.read(&mut buffer[filled..]).await?;
-        if read == 0 {
-            let got = String::from_utf8_lossy(&buffer[..filled]);
-            return Err(format!("the connection ended in the middle of an answer: {got:?}").into());
-        }
-        filled += read;
-    }
-    match buffer.starts_with(b"HTTP/1.1 200 OK\r\n") {
-        true => Ok(()),
-        false => Err(format!("an answer begins with {:?}", String::from_utf8_lossy(&buffer[..32])).into()),
-    }
 }

@@ -7,28 +7,45 @@
 #[cfg(feature = "http")]
 mod clients;
 #[cfg(feature = "http")]
+mod plain;
+pub mod rpc;
+#[cfg(feature = "http")]
 mod servers;
 
+#[cfg(not(feature = "rpc"))]
+use crate::catalogue::optional::Optional;
 use crate::harness::{BoxError, Effort, Experiment, Group};
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment { name: "executor/http", plan };
 
+const WORKLOAD: &str = "a request, answered over loopback";
+
 const UNITS: &[&str] = &["us", "us mean latency", "us p95", "us p99", "us of the server's CPU", "% of items stolen"];
 
 #[cfg(not(feature = "http"))]
 fn plan(_: &Effort) -> Result<Vec<Group>, BoxError> {
-    let mut group = Group::new("a request, answered over loopback", UNITS, Vec::new());
-    group.absent.extend(crate::catalogue::optional::HTTP.absent());
-    Ok(vec![group])
+    Ok(vec![absent(WORKLOAD, crate::catalogue::optional::HTTP)])
 }
 
 #[cfg(feature = "http")]
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
+    compare::<plain::Http1>(WORKLOAD, effort)
+}
+
+/// A group in which nobody takes part, as `peer` is not built in.
+#[cfg(not(feature = "rpc"))]
+fn absent(workload: &'static str, peer: Optional) -> Group {
+    Group { absent: peer.absent().into_iter().collect(), ..Group::new(workload, UNITS, Vec::new()) }
+}
+
+/// The three executors, under servers of this protocol.
+#[cfg(feature = "http")]
+fn compare<P: servers::Protocol>(workload: &'static str, effort: &Effort) -> Result<Vec<Group>, BoxError> {
     use crate::harness::{Contender, Role, Sample};
     use crate::machine::timed;
     use serde_json::json;
-    use servers::{Server, Thalweg, Tokio};
+    use servers::{Protocol, Server, Thalweg, Tokio};
     use std::time::Duration;
     use thalweg_executor::{Bwos, Ring};
 
@@ -36,9 +53,9 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     /// Many times what a run takes.
     const PATIENCE: Duration = Duration::from_secs(120);
 
-    fn run<S: Server>(connections: usize, requests: u64) -> Result<Sample, BoxError> {
-        let server = S::start()?;
-        let (answered, timing) = timed(|| clients::ask(server.address(), connections, requests, PATIENCE));
+    fn run<S: Server, P: Protocol>(connections: usize, requests: u64) -> Result<Sample, BoxError> {
+        let server = S::start::<P>()?;
+        let (answered, timing) = timed(|| clients::ask::<P::Client>(server.address(), connections, requests, PATIENCE));
         let answered = answered?;
         let cpu = timing.cpu.saturating_sub(answered.cpu);
         let each = |time: Duration| time.as_secs_f64() * 1e6 / requests as f64;
@@ -60,11 +77,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         Contender::new(role, name, params.clone(), move || run(connections, requests))
     };
     let contenders = vec![
-        contender(Role::Ours, "thalweg, BWoS", run::<Thalweg<Bwos>>),
-        contender(Role::Ours, "thalweg, ring", run::<Thalweg<Ring>>),
-        contender(Role::Peer, "tokio", run::<Tokio>),
+        contender(Role::Ours, "thalweg, BWoS", run::<Thalweg<Bwos>, P>),
+        contender(Role::Ours, "thalweg, ring", run::<Thalweg<Ring>, P>),
+        contender(Role::Peer, "tokio", run::<Tokio, P>),
     ];
-    Ok(vec![Group::new("a request, answered over loopback", UNITS, contenders)])
+    Ok(vec![Group::new(workload, UNITS, contenders)])
 }
 
 #[cfg(all(test, feature = "http"))]

@@ -1,20 +1,16 @@
 //! The same server on each executor.
 
-use std::convert::Infallible;
 use std::io::{self, IoSlice};
 use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use hyper::body::Incoming;
 use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Request, Response};
 use thalweg_executor::io::Async;
-use thalweg_executor::{Executor, JoinHandle, LocalQueue, spawn};
+use thalweg_executor::{Executor, JoinHandle, LocalQueue};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::clients::Client;
 use crate::harness::BoxError;
 
 #[path = "../../../../../crates/thalweg-executor/examples/http/hyper_io.rs"]
@@ -22,30 +18,41 @@ use crate::harness::BoxError;
 mod hyper_io;
 
 pub(super) const WORKERS: usize = 2;
-/// What is answered, whatever is asked.
-pub(super) const BODY: &str = "Hello, World!";
+
+/// What is spoken on a connection.
+pub(super) trait Protocol: 'static {
+    type Client: Client;
+
+    /// Serves a connection to its end. How it ends is the clients' to judge.
+    fn serve<S: Spawn>(io: impl Read + Write + Unpin + Send + 'static, spawn: S) -> impl Future<Output = ()> + Send;
+}
+
+/// Starts tasks on the executor that it is called on.
+pub(super) trait Spawn: Copy + Send + Sync + 'static {
+    fn spawn(self, task: impl Future<Output = ()> + Send + 'static);
+}
 
 /// A server that runs. Ends when it is dropped, with all connections.
 pub(super) trait Server: Sized {
-    fn start() -> Result<Self, BoxError>;
+    fn start<P: Protocol>() -> Result<Self, BoxError>;
     fn address(&self) -> SocketAddr;
     /// Percent of the polls that followed a steal; not a number where it is not counted.
     fn stolen(&self) -> f64;
-}
-
-async fn answer(_: Request<Incoming>) -> Result<Response<String>, Infallible> {
-    Ok(Response::new(BODY.to_owned()))
-}
-
-/// Serves a connection to its end. How it ends is the clients' to judge.
-async fn serve(io: impl Read + Write + Unpin) {
-    let _ = http1::Builder::new().serve_connection(io, service_fn(answer)).await;
 }
 
 fn listen() -> Result<(TcpListener, SocketAddr), BoxError> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
     Ok((listener, address))
+}
+
+#[derive(Clone, Copy)]
+struct OnThalweg;
+
+impl Spawn for OnThalweg {
+    fn spawn(self, task: impl Future<Output = ()> + Send + 'static) {
+        drop(thalweg_executor::spawn(task));
+    }
 }
 
 pub(super) struct Thalweg<Q: LocalQueue> {
@@ -55,14 +62,14 @@ pub(super) struct Thalweg<Q: LocalQueue> {
 }
 
 impl<Q: LocalQueue> Server for Thalweg<Q> {
-    fn start() -> Result<Self, BoxError> {
+    fn start<P: Protocol>() -> Result<Self, BoxError> {
         let executor = Executor::builder().workers(WORKERS).queue::<Q>().start()?;
         let (listener, address) = listen()?;
         let listener = Async::new(listener)?;
         let accepts = executor.spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 if stream.get_ref().set_nodelay(true).is_ok() {
-                    drop(spawn(serve(hyper_io::Io(stream))));
+                    OnThalweg.spawn(P::serve(hyper_io::Io(stream), OnThalweg));
                 }
             }
         });
@@ -79,13 +86,22 @@ impl<Q: LocalQueue> Server for Thalweg<Q> {
     }
 }
 
+#[derive(Clone, Copy)]
+struct OnTokio;
+
+impl Spawn for OnTokio {
+    fn spawn(self, task: impl Future<Output = ()> + Send + 'static) {
+        drop(tokio::spawn(task));
+    }
+}
+
 pub(super) struct Tokio {
     _runtime: tokio::runtime::Runtime,
     address: SocketAddr,
 }
 
 impl Server for Tokio {
-    fn start() -> Result<Self, BoxError> {
+    fn start<P: Protocol>() -> Result<Self, BoxError> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_io().build()?;
         let (listener, address) = listen()?;
         listener.set_nonblocking(true)?;
@@ -93,7 +109,7 @@ impl Server for Tokio {
             let listener = tokio::net::TcpListener::from_std(listener).expect("in its runtime");
             while let Ok((stream, _)) = listener.accept().await {
                 if stream.set_nodelay(true).is_ok() {
-                    drop(tokio::spawn(serve(Io(stream))));
+                    OnTokio.spawn(P::serve(Io(stream), OnTokio));
                 }
             }
         });
@@ -110,7 +126,7 @@ impl Server for Tokio {
 }
 
 /// A connection of tokio's.
-struct Io(tokio::net::TcpStream);
+pub(super) struct Io(pub(super) tokio::net::TcpStream);
 
 impl Read for Io {
     fn poll_read(
