@@ -59,3 +59,32 @@ pub(crate) struct Topology {
     pub(crate) kernels: Vec<KernelFacts>,
     pub(crate) edges: Vec<EdgeFacts>,
 }
+
+impl Topology {
+    /// A number for each kernel, all of them different: one that gives to another one has the lower, but for one edge at least of each cycle.
+    pub(crate) fn ranks(&self) -> Vec<usize> {
+        let mut before: Vec<_> = self.kernels.iter().map(|facts| facts.inputs.len()).collect();
+        let mut ranks = vec![usize::MAX; before.len()];
+        let mut next: Vec<_> = (0..before.len()).rev().filter(|&kernel| before[kernel] == 0).collect();
+        let mut others = 0..before.len();
+        for rank in 0..before.len() {
+            // Where all that are left are behind a cycle, it is entered somewhere.
+            let ranked = |kernel: usize, ranks: &[usize]| ranks[kernel] < usize::MAX;
+            let kernel = loop {
+                let kernel = next.pop().or_else(|| others.next()).expect("one is left");
+                if !ranked(kernel, &ranks) {
+                    break kernel;
+                }
+            };
+            ranks[kernel] = rank;
+            for &edge in &self.kernels[kernel].outputs {
+                let to = self.edges[edge].to;
+                before[to] = before[to].saturating_sub(1);
+                if before[to] == 0 {
+                    next.push(to);
+                }
+            }
+        }
+        ranks
+    }
+}

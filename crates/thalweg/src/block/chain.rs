@@ -44,9 +44,27 @@ impl Chain {
         Some(block)
     }
 
+    /// Adds all of `more`.
+    pub(crate) fn append(&mut self, mut more: Self) {
+        let (head, tail) = (more.head.take(), more.tail.take());
+        match self.tail {
+            // SAFETY: the tail is owned by this chain.
+            Some(mut last) if head.is_some() => unsafe { last.as_mut().next = head },
+            Some(_) => return,
+            None => self.head = head,
+        }
+        self.messages += more.messages;
+        self.tail = tail;
+    }
+
     /// How many messages were pushed; zero for one that was made of a word.
     pub(crate) fn messages(&self) -> usize {
         self.messages
+    }
+
+    /// Whether no block is in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.head.is_none()
     }
 
     /// The chain as one word; null if it is empty.

@@ -15,6 +15,9 @@ pub struct Capacity {
     pub most: usize,
 }
 
+/// Bytes of messages that an activation of a parallel kernel may keep for an edge without a capacity while it is not its turn.
+const MOST_IN_HAND: usize = 1 << 20;
+
 impl Edge {
     /// Whether the sender should stop for now.
     pub(crate) fn is_full(&self) -> bool {
@@ -50,6 +53,17 @@ impl Edge {
             && !self.plan.newest
             && !self.is_hung_up()
             && self.messages().saturating_add(more) >= self.limit_messages.load(Relaxed)
+    }
+
+    /// Whether an activation of a parallel kernel that keeps so many messages for it, because it is not its turn, must not keep more: as many as the edge
+    /// may hold.
+    pub(crate) fn is_enough(&self, in_hand: usize) -> bool {
+        !self.plan.newest
+            && !self.is_hung_up()
+            && match self.plan.capacity {
+                Some(_) => in_hand >= self.limit_messages.load(Relaxed),
+                None => in_hand.saturating_mul(self.plan.message_bytes) >= MOST_IN_HAND,
+            }
     }
 
     /// Raises the limit, up to the most the edge may hold. `None` if it is there already; else whether it was this call that raised it.

@@ -4,18 +4,20 @@
 //! kernel whose results leave as they come, its place in the order of completion. Whoever completes the ticket at the front hands on all that is
 //! ready; nobody waits for a turn.
 //!
-//! A block that takes too long is split: its ticket then stands for several parts, each completed by whoever did it, and handed on in their order.
+//! A block that takes too long is split: its ticket then stands for several parts, each completed by whoever did it, and handed on in their order. So is one
+//! at the front that gives more than is to be kept: what its only part has given is handed on before it is complete.
 //!
 //! # Invariants
 //!
 //! - **R1** A ticket is completed once, and lies within `front..front + slots`: no ticket is drawn while more could be out.
 //! - **R2** `front`, taking from a slot, and `outs` belong to the holder of the drain flag.
 //! - **R3** Who gives the flag back looks at the front slot once more, so nothing that can be handed on stays behind: neither a completed ticket, nor a
-//!   part of a split one that came after the last look at it.
+//!   part of a split one, or some of it, that came after the last look at it.
 
 use crate::block::{Block, Chain};
 use std::collections::VecDeque;
 use std::fmt;
+use std::mem;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering::*, fence};
 use thalweg_sync::cell::Slot;
@@ -40,37 +42,62 @@ pub(crate) struct Split(Mutex<Parts>);
 struct Parts {
     /// The number of the first one.
     first: usize,
-    chains: VecDeque<Option<Chain>>,
+    all: VecDeque<Part>,
+}
+
+/// What a part has given and was not handed on, and whether that is all.
+#[derive(Debug, Default)]
+struct Part {
+    chain: Chain,
+    complete: bool,
 }
 
 impl Split {
     fn new(parts: usize) -> Self {
-        let chains = (0..parts).map(|_| None).collect();
-        Self(Mutex::new(Parts { first: 0, chains }))
+        Self(Mutex::new(Parts { first: 0, all: (0..parts).map(|_| Part::default()).collect() }))
+    }
+
+    /// Adds so many parts behind the last one, which must not be complete. Gives the number of the first of them.
+    pub(crate) fn extend(&self, parts: usize) -> usize {
+        let mut now = self.parts();
+        let next = now.first + now.all.len();
+        now.all.extend((0..parts).map(|_| Part::default()));
+        next
+    }
+
+    /// Whether all parts before this one were handed on.
+    pub(crate) fn is_first(&self, part: usize) -> bool {
+        self.parts().first == part
     }
 
     fn parts(&self) -> thalweg_sync::sync::MutexGuard<'_, Parts> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn complete(&self, part: usize, chain: Chain) {
+    fn add(&self, part: usize, chain: Chain, complete: bool) {
         let mut parts = self.parts();
         let index = part - parts.first;
-        parts.chains[index] = Some(chain);
+        parts.all[index].chain.append(chain);
+        parts.all[index].complete = complete;
     }
 
-    /// Takes the next part, if it is completed.
+    /// Takes what the first part has given, and goes on to the next one if that is all. `None` if there is nothing yet.
     fn next(&self) -> Option<Chain> {
         let mut parts = self.parts();
-        let chain = parts.chains.front_mut()?.take()?;
-        parts.chains.pop_front();
-        parts.first += 1;
+        let first = parts.all.front_mut()?;
+        let chain = mem::take(&mut first.chain);
+        if first.complete {
+            parts.all.pop_front();
+            parts.first += 1;
+        } else if chain.is_empty() {
+            return None;
+        }
         Some(chain)
     }
 
     /// Whether all parts were taken.
     fn is_over(&self) -> bool {
-        self.parts().chains.is_empty()
+        self.parts().all.is_empty()
     }
 }
 
@@ -83,7 +110,7 @@ pub(crate) struct Reorder<S> {
     slots: Box<[AtomicPtr<u8>]>,
     front: CachePadded<AtomicU64>,
     draining: CachePadded<AtomicBool>,
-    /// A part of a split ticket was completed since the holder of the drain flag looked.
+    /// A part of a split ticket has given something since the holder of the drain flag looked.
     fresh: AtomicBool,
     /// Where output leaves (R2).
     outs: Slot<S>,
@@ -148,28 +175,38 @@ impl<S> Reorder<S> {
         self.drain(|_| (), deliver);
     }
 
-    /// Splits `ticket` into so many parts, the first of which is completed, and hands on what is at the front. The others are to be completed by
-    /// [`complete_part`](Self::complete_part), as numbers 1 and up.
+    /// Splits `ticket` into so many parts, the first of which has given `chain`, all of it if it is `complete`, and hands on what is at the front. What
+    /// the parts give is to be added by [`add_to_part`](Self::add_to_part); their numbers begin with zero.
     pub(crate) fn split(
         &self,
         ticket: u64,
-        chain: Chain,
         parts: usize,
+        chain: Chain,
+        complete: bool,
         deliver: impl FnMut(&mut S, Block),
     ) -> Arc<Split> {
         self.note_waiting(&chain);
         let split = Arc::new(Split::new(parts));
-        split.complete(0, chain);
+        split.add(0, chain, complete);
+        // For who holds the drain flag now and has looked in vain: as (10).
+        self.fresh.store(true, Release);
         self.fill(ticket, Arc::into_raw(split.clone()).cast::<u8>().cast_mut().map_addr(|addr| addr | SPLIT));
         self.drain(|_| (), deliver);
         split
     }
 
-    /// Completes a part of a split ticket, and hands on what is at the front.
-    pub(crate) fn complete_part(&self, split: &Split, part: usize, chain: Chain, deliver: impl FnMut(&mut S, Block)) {
+    /// Adds to what a part of a split ticket has given, which is all of it if it is `complete`, and hands on what is at the front.
+    pub(crate) fn add_to_part(
+        &self,
+        split: &Split,
+        part: usize,
+        chain: Chain,
+        complete: bool,
+        deliver: impl FnMut(&mut S, Block),
+    ) {
         self.note_waiting(&chain);
-        split.complete(part, chain);
-        // (10) Release, pairs with (11): who takes the mark finds the part.
+        split.add(part, chain, complete);
+        // (10) Release, pairs with (11): who takes the mark finds what was added.
         self.fresh.store(true, Release);
         // (5) As for a whole ticket: either we find the flag free below, or its holder finds the part fresh.
         fence(SeqCst);
@@ -270,7 +307,7 @@ impl<S> Reorder<S> {
             if let Some(split) = as_split(word) {
                 // SAFETY: nobody else takes from the slot, which is empty now.
                 let split = unsafe { Arc::from_raw(split) };
-                split.parts().chains.drain(..).flatten().for_each(&mut all);
+                split.parts().all.drain(..).for_each(|part| all(part.chain));
             } else if !word.is_null() && word != nothing() {
                 // SAFETY: a chain that nobody took, and nobody will: the slot is empty now.
                 all(unsafe { Chain::from_word(word) });
@@ -324,14 +361,55 @@ mod model {
                 chain.push(0, block_with(message));
                 chain
             };
-            let split = shared.split(0, chain_of(0), 2, take);
+            let split = shared.split(0, 2, chain_of(0), true, take);
             let other = shared.clone();
-            let thread = thread::spawn(move || other.complete_part(&split, 1, chain_of(1), take));
+            let thread = thread::spawn(move || other.add_to_part(&split, 1, chain_of(1), true, take));
             shared.complete(1, chain_of(2), take);
             thread.join().unwrap();
             // SAFETY: nobody else is left.
             shared.outs.with(|order| assert_eq!(unsafe { &*order }, &[0, 1, 2]));
             assert_eq!((shared.front(), shared.waiting()), (2, 0));
+        });
+    }
+
+    /// Ticket 0 hands on some of what it gives before it is complete, while another thread completes ticket 1, and may hold the drain flag. Ticket 0 was
+    /// made the only part of a split one at its turn, and the other thread may have looked in vain.
+    #[test]
+    fn what_an_only_part_gives_is_handed_on_once_in_order() {
+        model(|| {
+            let shared = Arc::new(Reorder::new(4, true, Vec::new()));
+            let chain_of = |message: u64| {
+                let mut chain = Chain::default();
+                chain.push(0, block_with(message));
+                chain
+            };
+            let other = shared.clone();
+            let thread = thread::spawn(move || other.complete(1, chain_of(2), take));
+            let split = shared.split(0, 1, chain_of(0), false, take);
+            shared.add_to_part(&split, 0, chain_of(1), true, take);
+            thread.join().unwrap();
+            // SAFETY: nobody else is left.
+            shared.outs.with(|order| assert_eq!(unsafe { &*order }, &[0, 1, 2]));
+            assert_eq!((shared.front(), shared.waiting()), (2, 0));
+        });
+    }
+
+    /// What was handed over while another thread held the drain flag is with that one, or was handed on: nothing waits for the next part (R3).
+    #[test]
+    fn some_of_a_ticket_does_not_wait_for_the_rest() {
+        model(|| {
+            let shared = Arc::new(Reorder::new(4, true, Vec::new()));
+            let other = shared.clone();
+            // As a kernel that flushes its spill.
+            let thread = thread::spawn(move || other.drain(|_| (), take));
+            let mut chain = Chain::default();
+            chain.push(0, block_with(0));
+            let split = shared.split(0, 1, chain, false, take);
+            thread.join().unwrap();
+            // SAFETY: nobody else is left.
+            shared.outs.with(|order| assert_eq!(unsafe { &*order }, &[0]));
+            shared.add_to_part(&split, 0, Chain::default(), true, take);
+            assert_eq!((shared.front(), shared.waiting()), (1, 0));
         });
     }
 

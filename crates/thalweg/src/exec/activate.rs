@@ -1,6 +1,7 @@
 //! Trying to activate a kernel: the one primitive of every scheme.
 
 use super::Post;
+use super::midway::Beneath;
 use super::stats::At;
 use super::worker::Worker;
 use crate::block::MOST_BYTES;
@@ -74,7 +75,9 @@ impl Worker<'_, '_> {
                 // Raised before the pop: who sees zero after the input has ended knows that all is done.
                 seat.in_flight.fetch_add(1, AcqRel);
                 core.count_in(component, 1);
+                let beneath = self.enter_shared(seat.rank);
                 let ended = self.run_code(kernel, |cx| task.activate(cx));
+                self.shared.set(beneath);
                 let over = ended.0.is_some_and(|outcome| outcome.why == Why::Done);
                 let last = seat.in_flight.fetch_sub(1, AcqRel) == 1;
                 if last && self.parallel_is_over(kernel, over) {
@@ -96,7 +99,7 @@ impl Worker<'_, '_> {
 
     /// Runs the consumer of a full edge within its producer's activation. True if it did something.
     fn help(&self, producer: usize, consumer: usize) -> bool {
-        let helped = matches!(self.nest(producer, consumer), Event::Ran { .. } | Event::Done);
+        let helped = matches!(self.nest((producer, Beneath::Helps), consumer), Event::Ran { .. } | Event::Done);
         if helped {
             self.row.kernels[consumer].helps.add(1);
         }
@@ -104,22 +107,25 @@ impl Worker<'_, '_> {
     }
 
     /// Runs `kernel` within the activation of another one, `outer`.
-    pub(super) fn nest(&self, outer: usize, kernel: usize) -> Event {
+    pub(super) fn nest(&self, (outer, does): (usize, Beneath), kernel: usize) -> Event {
         let beneath = &self.core.seats[outer];
-        let shared = matches!(beneath.post, Post::Many(_));
+        let does = matches!(beneath.post, Post::Many(_)).then_some(does);
         let left = self.stack.left();
-        if let Some(outer) = self.helped_at.get() {
-            self.help_frame.set(self.help_frame.get().max(outer.saturating_sub(left)));
+        if let Some(at) = self.helped_at.get() {
+            self.help_frame.set(self.help_frame.get().max(at.saturating_sub(left)));
         }
-        let outer = self.helped_at.replace(Some(left));
+        let helped_at = self.helped_at.replace(Some(left));
         self.depth.set(self.depth.get() + 1);
         let at = self.row.worker.at.get();
-        beneath.midway.cover(kernel, shared);
+        let above = &self.row.kernels[outer].above;
+        let before = above.swap(kernel + 1, Relaxed);
+        beneath.midway.cover(does);
         let event = self.try_activate(kernel);
-        beneath.midway.uncover(shared);
+        beneath.midway.uncover(does);
+        above.store(before, Relaxed);
         self.row.worker.at.set(at);
         self.depth.set(self.depth.get() - 1);
-        self.helped_at.set(outer);
+        self.helped_at.set(helped_at);
         event
     }
 
@@ -443,11 +449,23 @@ impl Host for Worker<'_, '_> {
         if on_full.grow && self.note_growth(edge.plan.id, edge.grow()) {
             return true;
         }
-        on_full.help && self.may_help() && self.help(edge.plan.from, edge.plan.to) && !edge.is_full()
+        on_full.help
+            && self.may_help()
+            && !self.waits_beneath(edge.plan.to)
+            && self.help(edge.plan.from, edge.plan.to)
+            && !edge.is_full()
     }
 
     fn wait_for_room(&self, edge: &Edge, held: &mut dyn Held) -> bool {
         self.wait_midway(edge, held)
+    }
+
+    fn wait_for_turn(&self, edge: &Edge, is_up: &dyn Fn() -> bool) -> bool {
+        self.wait_in_line(edge, is_up)
+    }
+
+    fn turned(&self, kernel: usize) {
+        self.core.call_line(kernel);
     }
 
     fn arrived(&self, pair: usize, start: u64, end: u64) {

@@ -17,14 +17,20 @@
 //!   finds the room, or who made it finds the mark. So a kernel pays a load where nobody waits, and the sleeper what little a sleep costs more. Of
 //!   two that make room together, neither of which is enough, the one whose full fence comes last finds what both have made.
 //! - **M4** A worker that waits midway leaves what a nested kernel has handed on to nobody: it carries it on before it goes back.
+//! - **M5** Results of a parallel kernel leave in the order of their tickets, and who is at the front waits for room as above. The others keep as much as the edge
+//!   may hold, and wait for their turn then; who lets results leave calls them, by the same fences as in M3. Only one whose kernel has a higher rank than
+//!   those of all activations of parallel kernels beneath it on its stack waits for its turn: so waits for turns alone make no circle, and M2 finds those with a
+//!   wait for room in them; as a last resort the patrol lets a line go whose front does not move.
 
+use super::patrol::Seen;
+use super::stats::Row;
 use super::worker::Worker;
 use super::{Core, Post, Seat};
 use crate::edge::Edge;
 use crate::kernel::{Held, Why};
 use crate::scheme::Event;
 use std::thread::panicking;
-use thalweg_sync::atomic::{AtomicU32, AtomicUsize, Ordering::*, fence as full_fence};
+use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::*, fence as full_fence};
 use thalweg_sync::{CachePadded, fence};
 
 /// Nobody waits, or its worker is at work meanwhile; it sleeps; it is to go on without room.
@@ -35,8 +41,30 @@ const LET_GO: u32 = 3;
 
 /// What a nested kernel hands on is carried on by so many kernels at most before the one that waits has another look.
 const MOST_CARRIED: usize = 64;
+/// Rounds of the patrol that find the same ticket at the front of a line that rests, before it is let go.
+const MOST_FOUND: u32 = 8;
 /// A kernel that was let go does not wait in its next activations: in one, three, seven, and so on, up to this power of two.
 const MOST_VAIN: u32 = 8;
+
+/// What an activation does that has another one above it on its worker's stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beneath {
+    /// Its edge is full, and it runs the taker.
+    Helps,
+    /// It waits for room.
+    WaitsForRoom,
+    /// It is one of a parallel kernel, and waits for its turn.
+    WaitsForTurn,
+}
+
+/// What a worker knows of the activations of parallel kernels on its stack.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shared {
+    /// The highest rank of their kernels, plus one.
+    highest: usize,
+    /// Whether the one that runs may wait for its turn (M5).
+    may_wait: bool,
+}
 
 /// How many activations of the run wait midway: read by all that make room.
 #[derive(Debug, Default)]
@@ -66,9 +94,17 @@ pub(super) struct Midway {
     state: AtomicU32,
     /// The edge at which it waits, unless it does not.
     at: AtomicUsize,
-    /// How many of its activations are beneath one of another kernel, which was run last above one.
+    /// The worker whose activation waits for room, and whether that one is beneath one of another kernel.
+    worker: AtomicUsize,
+    is_beneath: AtomicBool,
+    /// How many of its activations are beneath one of another kernel.
     covered: AtomicUsize,
-    above: AtomicUsize,
+    /// Of a parallel kernel: how many of its activations wait for their turn and have none above them, and how often those in line were let go.
+    in_line: AtomicUsize,
+    gone: AtomicU32,
+    /// Of a parallel kernel with a line that rests: the ticket that was at its front when the patrol came last, and how often it has found the same.
+    front: AtomicU64,
+    found: AtomicU32,
     /// How often in a row it was let go, and for how many activations it does not wait because of that. Under the claim.
     vain: AtomicU32,
     skips: AtomicU32,
@@ -78,21 +114,25 @@ impl Midway {
     // Relaxed, as all that is here: marks for those who judge, who see what they judge by through the bell's lock, or look again; and for those who make
     // room, by the fences of M3.
 
-    /// One of its activations has `kernel` above it. `shared`: it has several activations at once.
-    pub(super) fn cover(&self, kernel: usize, shared: bool) {
-        self.above.store(kernel, Relaxed);
-        if shared {
-            self.covered.fetch_add(1, Relaxed);
-        } else {
-            self.covered.store(1, Relaxed);
+    /// One of its activations has another one above it. `does`: what it does meanwhile, if the kernel has several activations at once. In an order in
+    /// which none counts twice as one that rests.
+    pub(super) fn cover(&self, does: Option<Beneath>) {
+        match does {
+            None => return self.covered.store(1, Relaxed),
+            Some(Beneath::Helps) => {}
+            Some(Beneath::WaitsForRoom) => self.is_beneath.store(true, Relaxed),
+            Some(Beneath::WaitsForTurn) => _ = self.in_line.fetch_sub(1, Relaxed),
         }
+        self.covered.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn uncover(&self, shared: bool) {
-        if shared {
-            self.covered.fetch_sub(1, Relaxed);
-        } else {
-            self.covered.store(0, Relaxed);
+    pub(super) fn uncover(&self, does: Option<Beneath>) {
+        let Some(does) = does else { return self.covered.store(0, Relaxed) };
+        self.covered.fetch_sub(1, Relaxed);
+        match does {
+            Beneath::Helps => {}
+            Beneath::WaitsForRoom => self.is_beneath.store(false, Relaxed),
+            Beneath::WaitsForTurn => _ = self.in_line.fetch_add(1, Relaxed),
         }
     }
 
@@ -148,7 +188,7 @@ impl Worker<'_, '_> {
             if held.can_move() {
                 held.move_on();
             } else if let Some(kernel) = self.find_ready(taker) {
-                let event = self.carry_on(sender, kernel);
+                let event = self.carry_on((sender, Beneath::WaitsForRoom), kernel);
                 self.yield_in_vain(&mut in_vain, event);
             } else {
                 self.sleep_midway(edge, held, midway);
@@ -167,14 +207,77 @@ impl Worker<'_, '_> {
         room
     }
 
+    /// Waits for the turn of the activation of a parallel kernel that runs, and gives to `edge`: see [`Host::wait_for_turn`](crate::kernel::Host::wait_for_turn).
+    pub(super) fn wait_in_line(&self, edge: &Edge, is_up: &dyn Fn() -> bool) -> bool {
+        if !self.may_help() || panicking() || !self.shared.get().may_wait {
+            return false;
+        }
+        let (core, kernel, taker) = (self.core, edge.plan.from, edge.plan.to);
+        let midway = &core.seats[kernel].midway;
+        let gone = midway.gone.load(Relaxed);
+        self.row.kernels[kernel].ticket.add(1);
+        let _waits = InLine::begin(self, kernel);
+        let mut in_vain = 0;
+        loop {
+            if is_up() {
+                return true;
+            }
+            if core.is_over() || midway.gone.load(Relaxed) != gone {
+                return false;
+            }
+            if let Some(ready) = self.find_ready(taker) {
+                let event = self.carry_on((kernel, Beneath::WaitsForTurn), ready);
+                self.yield_in_vain(&mut in_vain, event);
+            } else {
+                // (M5) Pairs with `Core::call_line`. Without it the next look may come before the mark of who is in line can be seen.
+                fence::heavy();
+                self.rest(|| is_up() || midway.gone.load(Relaxed) != gone);
+            }
+            self.go_round();
+            self.judge();
+            if core.control.is_draining() {
+                // Cancels when the time for draining is over.
+                core.control.time_left();
+            }
+        }
+    }
+
+    /// Begins an activation of a parallel kernel of this rank. Gives what is to be put back at its end.
+    pub(super) fn enter_shared(&self, rank: usize) -> Shared {
+        let beneath = self.shared.get();
+        let may_wait = beneath.highest <= rank;
+        self.shared.replace(Shared { highest: beneath.highest.max(rank + 1), may_wait })
+    }
+
+    /// Whether an activation of the parallel kernel `kernel` waits on this stack: what another one gives can leave no sooner. Pieces of a block are taken all
+    /// the same, for they may be what it waits for.
+    pub(super) fn waits_beneath(&self, kernel: usize) -> bool {
+        match &self.core.seats[kernel].post {
+            Post::One(_) => false,
+            Post::Many(task) => self.waiting.borrow().contains(&kernel) && !task.has_pieces(),
+        }
+    }
+
+    /// Sleeps in the middle of an activation.
+    fn rest(&self, over: impl Fn() -> bool) {
+        let stats = &self.row.worker;
+        let (at, idle) = (stats.at.get(), stats.idle.get());
+        stats.in_code.store(false, Relaxed);
+        self.idle(over);
+        stats.in_code.store(true, Relaxed);
+        stats.at.set(at);
+        // It is no time of the kernel that waits.
+        self.helped_time.set(self.helped_time.get() + stats.idle.get() - idle);
+    }
+
     /// Runs `kernel` within the activation of `sender`, and what it hands something on to (M4).
-    fn carry_on(&self, sender: usize, kernel: usize) -> Event {
+    fn carry_on(&self, sender: (usize, Beneath), kernel: usize) -> Event {
         let event = self.nest(sender, kernel);
         let mut last = event;
         for _ in 0..MOST_CARRIED {
             let Event::Ran { emitted: Some(edge), .. } = last else { break };
             let next = self.core.topology.edges[edge].to;
-            if !self.may_run(next) || !self.core.is_ready(next) {
+            if !self.may_run(next) || !self.is_ready_here(next) {
                 break;
             }
             last = self.nest(sender, next);
@@ -186,22 +289,15 @@ impl Worker<'_, '_> {
         for (port, &output) in self.core.topology.kernels[edge.plan.from].outputs.iter().enumerate() {
             self.core.edges[output].set_awaited(output == edge.plan.id || held.lies_at(port));
         }
-        let stats = &self.row.worker;
-        let (at, idle) = (stats.at.get(), stats.idle.get());
         if !midway.lie_down() {
             return;
         }
-        stats.in_code.store(false, Relaxed);
         if self.core.scheme.is_restricted() {
             // What was sent is not for this worker to carry on.
             self.core.ring_neighbours(edge.plan.from);
         }
-        self.idle(|| !edge.is_full() || held.can_move() || midway.is(LET_GO));
+        self.rest(|| !edge.is_full() || held.can_move() || midway.is(LET_GO));
         midway.get_up();
-        stats.in_code.store(true, Relaxed);
-        stats.at.set(at);
-        // It is no time of the kernel that waits.
-        self.helped_time.set(self.helped_time.get() + stats.idle.get() - idle);
     }
 }
 
@@ -209,7 +305,7 @@ impl Worker<'_, '_> {
 struct Waits<'w, 'a, 'r> {
     worker: &'w Worker<'a, 'r>,
     kernel: usize,
-    outer: Option<usize>,
+    outer: Option<(usize, Beneath)>,
 }
 
 impl<'w, 'a, 'r> Waits<'w, 'a, 'r> {
@@ -217,8 +313,10 @@ impl<'w, 'a, 'r> Waits<'w, 'a, 'r> {
         let midway = &worker.core.seats[kernel].midway;
         worker.core.midway.enter();
         midway.at.store(edge.plan.id, Relaxed);
+        midway.worker.store(worker.index, Relaxed);
         midway.state.store(WORKS, Relaxed);
-        Self { worker, kernel, outer: worker.outer.replace(Some(kernel)) }
+        worker.waiting.borrow_mut().push(kernel);
+        Self { worker, kernel, outer: worker.outer.replace(Some((kernel, Beneath::WaitsForRoom))) }
     }
 }
 
@@ -226,8 +324,35 @@ impl Drop for Waits<'_, '_, '_> {
     fn drop(&mut self) {
         let core = self.worker.core;
         self.worker.outer.set(self.outer);
+        self.worker.waiting.borrow_mut().pop();
         core.topology.kernels[self.kernel].outputs.iter().for_each(|&edge| core.edges[edge].set_awaited(false));
         core.seats[self.kernel].midway.state.store(NO, Relaxed);
+        core.midway.leave();
+    }
+}
+
+/// A guard: while it lives, an activation of the parallel kernel `kernel` waits for its turn.
+struct InLine<'w, 'a, 'r> {
+    worker: &'w Worker<'a, 'r>,
+    kernel: usize,
+    outer: Option<(usize, Beneath)>,
+}
+
+impl<'w, 'a, 'r> InLine<'w, 'a, 'r> {
+    fn begin(worker: &'w Worker<'a, 'r>, kernel: usize) -> Self {
+        worker.core.midway.enter();
+        worker.core.seats[kernel].midway.in_line.fetch_add(1, Relaxed);
+        worker.waiting.borrow_mut().push(kernel);
+        Self { worker, kernel, outer: worker.outer.replace(Some((kernel, Beneath::WaitsForTurn))) }
+    }
+}
+
+impl Drop for InLine<'_, '_, '_> {
+    fn drop(&mut self) {
+        let core = self.worker.core;
+        self.worker.outer.set(self.outer);
+        self.worker.waiting.borrow_mut().pop();
+        core.seats[self.kernel].midway.in_line.fetch_sub(1, Relaxed);
         core.midway.leave();
     }
 }
@@ -247,18 +372,12 @@ impl Seat<'_> {
         let covered = self.midway.covered.load(Relaxed);
         match &self.post {
             Post::One(claim) => !claim.is_held() || covered > 0 || !self.midway.is(NO),
-            Post::Many(_) => covered >= self.in_flight.load(Relaxed),
+            Post::Many(_) => {
+                let midway = &self.midway;
+                let waits = !midway.is(NO) && !midway.is_beneath.load(Relaxed);
+                covered + midway.in_line.load(Relaxed) + usize::from(waits) >= self.in_flight.load(Relaxed)
+            }
         }
-    }
-
-    /// The kernel above its activation, if there is one that it waits for.
-    fn above(&self, why: Option<Why>) -> Option<usize> {
-        let waits = match &self.post {
-            Post::One(_) => true,
-            // Another activation may do what this one cannot.
-            Post::Many(_) => why == Some(Why::Waiting),
-        };
-        (waits && self.midway.covered.load(Relaxed) > 0).then(|| self.midway.above.load(Relaxed))
     }
 }
 
@@ -284,10 +403,48 @@ impl Core<'_> {
         }
     }
 
-    /// Whether the sender of `edge` waits midway, and can hand on something here: it was called for that, or is about to be.
+    /// Results of `kernel` have left: wakes those of its activations that wait for their turn (M5).
+    #[inline]
+    pub(super) fn call_line(&self, kernel: usize) {
+        if self.midway.may_wait() && self.seats[kernel].midway.in_line.load(Relaxed) > 0 {
+            self.control.bell.ring_all();
+        }
+    }
+
+    /// Lets those of `kernel` go that wait for their turn.
+    fn let_line_go(&self, kernel: usize) {
+        self.seats[kernel].midway.gone.fetch_add(1, Relaxed);
+        self.control.bell.ring_all();
+    }
+
+    /// Lets those of `kernel` go that wait for their turn, if again and again the same one was at the front, and neither runs nor waits for room (M5).
+    pub(super) fn judge_line(&self, kernel: usize) {
+        let (seat, Post::Many(task)) = (&self.seats[kernel], &self.seats[kernel].post) else { return };
+        let midway = &seat.midway;
+        if midway.in_line.load(Relaxed) == 0 {
+            return;
+        }
+        let front = task.front();
+        let all_rest = || {
+            seat.rests() && self.those_above(kernel, Some(Why::Waiting)).iter().all(|&above| self.seats[above].rests())
+        };
+        if midway.front.swap(front, Relaxed) != front || !midway.is(NO) || !all_rest() {
+            midway.found.store(0, Relaxed);
+        } else if midway.found.fetch_add(1, Relaxed) + 1 == MOST_FOUND {
+            midway.found.store(0, Relaxed);
+            self.let_line_go(kernel);
+        }
+    }
+
+    /// Whether the sender of `edge` waits midway, and can hand on something here: it was called for that, or is about to be, and nothing is above it on its
+    /// stack.
     pub(super) fn is_called(&self, edge: usize) -> bool {
-        let edge = &self.edges[edge];
-        edge.is_awaited() && !edge.is_full()
+        let (sender, edge) = (&self.seats[self.topology.edges[edge].from], &self.edges[edge]);
+        let is_beneath = match &sender.post {
+            Post::One(_) => sender.midway.covered.load(Relaxed) > 0,
+            Post::Many(_) => sender.midway.is_beneath.load(Relaxed),
+        };
+        edge.is_awaited() && !edge.is_full() && !is_beneath
     }
 
     /// The edge that `kernel` gives to has grown: wakes it if it waits midway (M3), else somebody who may run it.
@@ -301,11 +458,21 @@ impl Core<'_> {
         }
     }
 
-    /// The kernel that `kernel` waits for, if it is in an activation: the one above it on its worker's stack. One that waits midway waits for that only if it does
-    /// not come back by itself.
-    pub(super) fn waits_for_above(&self, kernel: usize, why: Option<Why>) -> Option<usize> {
-        let seat = &self.seats[kernel];
-        seat.above(why).filter(|&above| seat.midway.is(NO) || self.seats[above].rests())
+    /// The kernels above activations of `kernel` on their workers' stacks, if it waits for these: above the one that waits for room, unless it comes back by
+    /// itself; above any of them where a parallel kernel gives nothing before some of those that are out have. It cannot take anything for the reason `why`.
+    pub(super) fn those_above(&self, kernel: usize, why: Option<Why>) -> Vec<usize> {
+        let (seat, midway) = (&self.seats[kernel], &self.seats[kernel].midway);
+        let above = |row: &Row| row.kernels[kernel].above.load(Relaxed).checked_sub(1);
+        if midway.covered.load(Relaxed) == 0 {
+            return Vec::new();
+        }
+        if !midway.is(NO) {
+            let above = above(&self.rows[midway.worker.load(Relaxed)]);
+            return above.filter(|&above| self.seats[above].rests()).into_iter().collect();
+        }
+        // Of a parallel kernel that can take something another activation may do what these cannot.
+        let waits = matches!(seat.post, Post::One(_)) || matches!(why, Some(Why::Waiting | Why::Empty(_)));
+        self.rows.iter().filter(|_| waits).filter_map(above).collect()
     }
 
     /// A kernel that waits midway for room that cannot come goes on without (M2). True if it waits.
@@ -324,15 +491,21 @@ impl Core<'_> {
         if self.midway.0.load(Relaxed) == 0 {
             return false;
         }
-        let mut woken = false;
+        let (mut woken, mut seen) = (false, Seen::default());
         for (kernel, _) in self.seats.iter().enumerate().filter(|(_, seat)| seat.sleeps_midway()) {
             woken |= match self.look(kernel) {
-                Some(Why::Full(edge)) => (!outside || self.is_stuck(edge)) && self.let_go(kernel),
+                Some(Why::Full(edge)) => (!outside || self.is_stuck(edge, &mut seen)) && self.let_go(kernel),
                 _ => {
                     self.control.bell.ring_all();
                     true
                 }
             };
+        }
+        if !woken && !outside {
+            for kernel in (0..self.seats.len()).filter(|&kernel| self.seats[kernel].midway.in_line.load(Relaxed) > 0) {
+                self.let_line_go(kernel);
+                woken = true;
+            }
         }
         woken
     }
@@ -342,7 +515,6 @@ impl Core<'_> {
 mod model {
     use super::*;
     use crate::control::bell::Bell;
-    use thalweg_sync::atomic::AtomicU64;
     use thalweg_sync::park::{Parker, Unparker};
     use thalweg_sync::sync::Arc;
     use thalweg_sync::{model, thread};
@@ -441,6 +613,34 @@ mod model {
             let other = thread::spawn(move || take(&theirs));
             let seen = take(&room);
             assert!(other.join().unwrap() || seen);
+        });
+    }
+
+    /// The line (M5): one that waits for its turn, as [`Worker::wait_in_line`] does, is called by who lets the results before it leave, as `Core::call_line`, or
+    /// finds that it is up.
+    #[test]
+    fn who_waits_for_its_turn_is_called_or_finds_that_it_is_up() {
+        model(|| {
+            let (shared, front) = (Arc::new(Shared::default()), Arc::new(AtomicU64::new(0)));
+            let parker = Parker::new();
+            let (theirs, their_front, unparker) = (shared.clone(), front.clone(), parker.unparker());
+            let other = thread::spawn(move || {
+                // As `Reorder::drain_to`.
+                their_front.store(1, Release);
+                if theirs.waiters.may_wait() && theirs.midway.in_line.load(Relaxed) > 0 {
+                    unparker.unpark();
+                }
+            });
+            shared.waiters.enter();
+            shared.midway.in_line.fetch_add(1, Relaxed);
+            let is_up = || front.load(Relaxed) == 1;
+            if !is_up() {
+                fence::heavy();
+                if !is_up() {
+                    parker.park();
+                }
+            }
+            other.join().unwrap();
         });
     }
 

@@ -49,6 +49,8 @@ use thalweg_sync::sync::{Arc, Mutex};
 /// What the workers share of a kernel. Claim and marks together, so that a change of worker moves few lines.
 pub(crate) struct Seat<'r> {
     pub(crate) post: Post<'r>,
+    /// See [`Topology::ranks`].
+    rank: usize,
     pub(crate) outside: Option<&'r dyn Outside>,
     pub(crate) pace: Pace,
     /// It is finished. Set under the claim.

@@ -7,8 +7,8 @@
 //! one, or 32 times as long as it took where that is longer (but no more than 32 us for each kernel: a thread may be stopped meanwhile), and begins as soon as some worker comes back from an activation. Under `raft` each
 //! kernel has a thread, and the system is fair to those.
 
-use super::Core;
 use super::worker::Worker;
+use super::{Core, Post};
 use crate::kernel::Why;
 use thalweg_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use thalweg_sync::time::now;
@@ -24,6 +24,25 @@ pub(super) const STEPS: u32 = 64;
 /// The time between a round over so many `kernels` that took `took` nanoseconds, and the next one.
 fn pause(took: u64, kernels: usize) -> u64 {
     PERIOD.max(took.min(LOOK * kernels as u64) * SHARE)
+}
+
+/// The kernels that a search has come to, of several searches one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    search: usize,
+    last: Vec<usize>,
+}
+
+impl Seen {
+    fn begin(&mut self, kernels: usize) {
+        self.search += 1;
+        self.last.resize(kernels, 0);
+    }
+
+    /// Whether this search has come to `kernel` before.
+    fn again(&mut self, kernel: usize) -> bool {
+        std::mem::replace(&mut self.last[kernel], self.search) == self.search
+    }
 }
 
 /// When the next round is due, and which it is.
@@ -62,14 +81,15 @@ impl Worker<'_, '_> {
         if round == 0 {
             lookout();
         }
-        let mut left_out = Vec::new();
+        let (mut left_out, mut seen) = (Vec::new(), Seen::default());
         for kernel in 0..core.seats.len() {
             let seat = &core.seats[kernel];
+            core.judge_line(kernel);
             if seat.ran_in.load(Relaxed) == round || seat.done.load(Relaxed) {
                 continue;
             }
             if let Some(Why::Full(edge)) = core.look(kernel) {
-                if !core.is_stuck(edge) {
+                if !core.is_stuck(edge, &mut seen) {
                     continue;
                 }
                 if !self.note_growth(edge, core.edges[edge].stretch()) {
@@ -77,7 +97,7 @@ impl Worker<'_, '_> {
                 } else {
                     core.call_sender(kernel);
                 }
-            } else if may_run(kernel) && core.is_ready(kernel) {
+            } else if may_run(kernel) && self.is_ready_here(kernel) {
                 left_out.push(kernel);
             }
         }
@@ -107,29 +127,32 @@ impl Worker<'_, '_> {
 
 impl Core<'_> {
     /// Whether the room that the sender of `edge` waits for can only come by what it sends: each kernel on the way waits for the next one, back to
-    /// the sender, and none of them runs or waits for somebody outside. One that waits in the middle of an activation waits for the kernel
-    /// that runs above it on its worker's stack.
-    pub(super) fn is_stuck(&self, edge: usize) -> bool {
+    /// the sender, and none of them runs or waits for somebody outside. One in the middle of an activation may wait for the kernel
+    /// that runs above it on its worker's stack; a parallel one that has several is taken to wait for each of these.
+    pub(super) fn is_stuck(&self, edge: usize, seen: &mut Seen) -> bool {
         let ends = &self.topology.edges;
         let sender = ends[edge].from;
-        let mut kernel = ends[edge].to;
         // A kernel with one input takes from a full edge as soon as it can.
-        for _ in 0..self.seats.len() {
-            let seat = &self.seats[kernel];
-            if seat.done.load(Acquire) || !seat.rests() {
-                return false;
-            }
-            let why = self.look(kernel);
-            kernel = match (self.waits_for_above(kernel, why), why) {
-                (Some(above), _) => above,
-                // Its sender waits elsewhere, holds something for it, and is called.
-                (None, Some(Why::Empty(edge))) if self.is_called(edge) => return false,
-                (None, Some(Why::Empty(edge))) => ends[edge].from,
-                (None, Some(Why::Full(edge))) => ends[edge].to,
-                _ => return false,
-            };
+        let mut left = vec![ends[edge].to];
+        seen.begin(self.seats.len());
+        while let Some(kernel) = left.pop() {
             if kernel == sender {
                 return true;
+            }
+            let seat = &self.seats[kernel];
+            if seen.again(kernel) || seat.done.load(Acquire) || !seat.rests() {
+                continue;
+            }
+            let why = self.look(kernel);
+            let above = self.those_above(kernel, why);
+            let goes_on = matches!(seat.post, Post::Many(_)) || above.is_empty();
+            left.extend(above);
+            match why.filter(|_| goes_on) {
+                // Its sender waits elsewhere, holds something for it, and is called.
+                Some(Why::Empty(edge)) if self.is_called(edge) => {}
+                Some(Why::Empty(edge)) => left.push(ends[edge].from),
+                Some(Why::Full(edge)) => left.push(ends[edge].to),
+                _ => {}
             }
         }
         false

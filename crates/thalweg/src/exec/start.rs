@@ -54,9 +54,10 @@ impl<'r> Post<'r> {
 impl<'r> Core<'r> {
     fn new(parts: Parts<'r>, control: Arc<Control>, scheme: Scheme) -> Self {
         let Parts { topology, edges, seats, components, crew, hook, give_len, probes } = parts;
-        let seats = seats.into_iter().map(|(post, outside)| {
+        let seats = seats.into_iter().zip(topology.ranks()).map(|((post, outside), rank)| {
             CachePadded(Seat {
                 post,
+                rank,
                 outside,
                 pace: Pace::new(give_len),
                 done: AtomicBool::new(false),

@@ -23,6 +23,8 @@ pub(crate) struct KernelStats {
     /// Of the last one that was timed: its number, and when it ended, in nanoseconds of the clock.
     pub(crate) last_timed: Counter,
     pub(crate) last_end: Counter,
+    /// The kernel above its innermost activation on this worker's stack, plus one; zero if there is none.
+    pub(crate) above: AtomicUsize,
 }
 
 impl KernelStats {

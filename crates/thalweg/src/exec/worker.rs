@@ -2,6 +2,7 @@
 
 use super::Core;
 use super::elastic::{self, Elastic};
+use super::midway::{Beneath, Shared};
 use super::patrol;
 use super::stats::{At, Row};
 use crate::block::pool::Pool;
@@ -44,7 +45,11 @@ pub(crate) struct Worker<'a, 'r> {
     /// The wait that is the last one in the trace.
     pub(super) waited: Cell<Option<Did>>,
     /// The kernel whose activation waits midway, and in which others are nested.
-    pub(super) outer: Cell<Option<usize>>,
+    pub(super) outer: Cell<Option<(usize, Beneath)>>,
+    /// The kernels of all whose activations wait midway on its stack.
+    pub(super) waiting: RefCell<Vec<usize>>,
+    /// What it knows of the activations of parallel kernels on its stack.
+    pub(super) shared: Cell<Shared>,
     /// The kernels that it may run, in order.
     mine: RefCell<Vec<usize>>,
     /// The first one decides how many there are.
@@ -74,6 +79,8 @@ impl<'a, 'r> Worker<'a, 'r> {
             parker: Parker::new(),
             waited: Cell::new(None),
             outer: Cell::new(None),
+            waiting: RefCell::default(),
+            shared: Cell::default(),
             mine: RefCell::default(),
             elastic: RefCell::default(),
             lookout: Cell::new(None),
@@ -170,10 +177,15 @@ impl<'a, 'r> Worker<'a, 'r> {
 
     /// A kernel that it may run and that is ready, `first` if it is one.
     pub(super) fn find_ready(&self, first: usize) -> Option<usize> {
-        if self.may_run(first) && self.core.is_ready(first) {
+        if self.may_run(first) && self.is_ready_here(first) {
             return Some(first);
         }
-        self.mine.borrow().iter().copied().find(|&kernel| self.core.is_ready(kernel))
+        self.mine.borrow().iter().copied().find(|&kernel| self.is_ready_here(kernel))
+    }
+
+    /// Whether an activation of `kernel` could do something now, on this stack.
+    pub(super) fn is_ready_here(&self, kernel: usize) -> bool {
+        self.core.is_ready(kernel) && !self.waits_beneath(kernel)
     }
 
     /// Now and then: how many workers there should be, if it is this one that decides.
@@ -196,7 +208,7 @@ impl<'a, 'r> Worker<'a, 'r> {
     /// Looks around for a while if that paid off lately, then sleeps; until a kernel is ready that it may run, or what it waits for is `over`.
     pub(super) fn idle(&self, over: impl Fn() -> bool) {
         let mine = self.mine.borrow();
-        let ready = || over() || mine.iter().any(|&kernel| self.core.is_ready(kernel));
+        let ready = || over() || mine.iter().any(|&kernel| self.is_ready_here(kernel));
         let start = now();
         if !self.look_around(start, ready) {
             let only = mine.first().copied().filter(|_| mine.len() == 1);

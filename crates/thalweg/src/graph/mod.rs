@@ -223,20 +223,21 @@ impl<'env> Graph<'env> {
     /// A kernel without state that runs on many workers at once. Its results leave in the order of its inputs, unless the edge
     /// behind it is [`unordered`](path::Gives::unordered).
     ///
-    /// It takes no block while as many results wait as the edge behind may hold. But it does not wait within a block: all results of a block's messages go
-    /// through, whatever the capacity. So the results that wait, finished or on the edge, are at most `capacity + workers * messages * results`: the capacity of
-    /// the edge behind, the number of workers, the messages of a block, and the results of a message. A block has at most half of the capacity of the edge before
-    /// the kernel, and at least one message. Where one message becomes very many, give an iterator of them, and let [`flat_map`](Self::flat_map) take it apart:
+    /// One message may become any number. It takes no block while as many results wait as the edge behind may hold. In the middle of a block, the activation whose
+    /// results leave next waits for room when the edge is full; each of the others keeps as many as the edge may hold (of an edge without a capacity, 1 MiB), and then waits for its
+    /// turn. So what waits, on the edge and in the hands of `workers`, is at most `capacity + workers * (capacity + block)`, where a block is at most half of
+    /// the capacity. What [`Output::push`] says of waiting holds here too: whoever waits runs other kernels meanwhile, it does not wait for what cannot come, and a
+    /// lock that another activation needs must not be held.
     ///
     /// ```
     /// use thalweg::prelude::*;
     /// let mut graph = Graph::new();
     /// let (end, sum) = graph.gather(0, |sum: &mut u64, n: u64| *sum += n);
-    /// let ranges = graph.parallel_map(|n: u64| 0..n * 100_000);
-    /// graph += graph.source(0..4_u64) >> ranges >> graph.flat_map(|range| range).fixed(64) >> end;
+    /// let numbers = graph.parallel(|n: u64, out: &mut Output<u64>| (0..n * 100_000).for_each(|n| out.push(n)));
+    /// graph += graph.source(0..4_u64) >> numbers.fixed(64) >> end;
     /// let report = graph.run(Scheme::default())?;
     /// assert_eq!(sum.take(), (0..4).map(|n| (0..n * 100_000).sum::<u64>()).sum());
-    /// assert!(report.edges[2].peak <= 64 + 32, "the capacity and a block");
+    /// assert!(report.edges[1].peak <= 64 + report.workers as u64 * (64 + 32));
     /// # Ok::<(), thalweg::Error>(())
     /// ```
     #[track_caller]

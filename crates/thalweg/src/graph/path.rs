@@ -221,9 +221,9 @@ pub trait Gives: Sized {
     /// The edge that leaves here holds `first` messages, and may grow to `most` if the scheme grows edges, or if it leads to a kernel with several
     /// inputs and nobody has anything to do otherwise.
     ///
-    /// Counted by the block: the edge may hold up to one block more, at most half of `first`, and each worker at its ends has one in hand. What a
-    /// parallel kernel makes of a block, which has at most half of `first` too, is [never held back](crate::Graph::parallel). Where kernels wait for each other, nor is
-    /// what a kernel pushes for a single message ([`Output::push`](crate::Output::push), [`Io::push`](crate::Io::push)).
+    /// Counted by the block: the edge may hold up to one block more, at most half of `first`, and each worker at its ends has one in hand. Behind a
+    /// parallel kernel each worker may have [as much again](crate::Graph::parallel). Where kernels wait for each other,
+    /// what a kernel pushes for a single message is not held back ([`Output::push`](crate::Output::push), [`Io::push`](crate::Io::push)).
     fn capacity(self, first: usize, most: usize) -> Path<Self::Head, Tail<Self::Message>> {
         self.into_path().with(|spec| spec.capacity = Some(Capacity { first, most }))
     }

@@ -36,6 +36,11 @@ pub(crate) trait Host {
     /// Waits for room on a full edge in the middle of its sender's activation, and runs other kernels meanwhile. False if there is none, and it is in
     /// vain to wait for it: the sender goes on all the same.
     fn wait_for_room(&self, edge: &Edge, held: &mut dyn Held) -> bool;
+    /// Waits in the middle of an activation of a parallel kernel that gives to `edge`, until its turn `is_up`, and runs other kernels meanwhile. False if it
+    /// may be in vain to wait for that.
+    fn wait_for_turn(&self, edge: &Edge, is_up: &dyn Fn() -> bool) -> bool;
+    /// The results of an activation of `kernel` have left: wakes those who wait for their turn.
+    fn turned(&self, kernel: usize);
     /// Notes what destructors of messages panicked with that `kernel` did not take.
     fn note(&self, kernel: usize, panics: Vec<Payload>);
 }

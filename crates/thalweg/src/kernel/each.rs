@@ -1,11 +1,12 @@
 //! Kernels made of a closure that is called for each message.
 
 use super::Cx;
+use super::given::Given;
 use super::in_place::{InPlace, Unread, cut};
 use super::output::{Core, Output};
 use super::resident::resident;
 use super::{Flow, SharedWork, Work};
-use crate::block::{Block, Chain};
+use crate::block::Block;
 use crate::edge::{Edge, Sender};
 use crate::error::{BoxError, Verdict};
 use std::fmt;
@@ -194,10 +195,10 @@ where
         cx: &Cx<'_>,
         out: &[Arc<Edge>],
         block: &mut Option<Block>,
-        chain: &mut Chain,
+        given: &mut Given<'_>,
     ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::chained(cx, chain, 0, &out[0]);
+        let mut core = Core::chained(cx, given, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         each(cx, block, &mut output, const { pace::<F>() }, |message, output| (self.0)(message, output))
@@ -220,7 +221,7 @@ where
         cx: &Cx<'_>,
         out: &[Arc<Edge>],
         taken: &mut Option<Block>,
-        chain: &mut Chain,
+        given: &mut Given<'_>,
     ) -> Result<(), BoxError> {
         if let Some(block) = taken.take_if(|block| out[0].takes_whole(block.unread())) {
             // SAFETY: an edge into this kernel carries `T` (B1), which is what it becomes.
@@ -235,12 +236,12 @@ where
             });
             let (mut changed, rest) = place.finish();
             cx.stamp(&mut changed);
-            chain.push(0, changed);
+            given.push(cx, 0, &out[0], changed);
             *taken = rest;
             return Ok(());
         }
         let block = taken.as_mut().expect("an activation has a block");
-        let mut core = Core::chained(cx, chain, 0, &out[0]);
+        let mut core = Core::chained(cx, given, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         each(cx, block, &mut output, const { pace::<F>() }, |mut message, output| {
@@ -267,7 +268,7 @@ where
         cx: &Cx<'_>,
         _out: &[Arc<Edge>],
         block: &mut Option<Block>,
-        _chain: &mut Chain,
+        _given: &mut Given<'_>,
     ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
         each_last(cx, block, const { stretch::<F, T>(LAST) }, |message| (self.0)(message).into_result())

@@ -1,10 +1,11 @@
 //! Parallel kernels with several ports.
 
+use super::given::Given;
 use super::intake::{Batch, Rate, cut_batches, messages_in_batches};
 use super::output::AnyOutput;
 use super::ported::{Binder, In, Out};
 use super::{Cx, SharedWork};
-use crate::block::{Block, Chain, drop_each};
+use crate::block::{Block, drop_each};
 use crate::edge::Edge;
 use crate::error::{BoxError, Payload, resume};
 use std::fmt;
@@ -235,10 +236,10 @@ impl<K: ParallelKernel> SharedWork for Firings<K> {
         cx: &Cx<'_>,
         out: &[Arc<Edge>],
         block: &mut Option<Block>,
-        chain: &mut Chain,
+        given: &mut Given<'_>,
     ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut outputs = AnyOutput::chained(cx, chain, out);
+        let mut outputs = AnyOutput::chained(cx, given, out);
         let mut ends = vec![0; self.rates.len()];
         while block.unread() > 0 {
             let (first, end) = (block.first(), block.end());

@@ -13,6 +13,7 @@ mod cx;
 pub(crate) mod each;
 pub(crate) mod firing;
 pub(crate) mod fused;
+mod given;
 pub(crate) mod in_place;
 pub(crate) mod intake;
 mod io;

@@ -1,7 +1,8 @@
 //! The writing end that a kernel sees.
 
+use super::given::Given;
 use super::{Cx, Held};
-use crate::block::{Block, Chain, stride};
+use crate::block::{Block, stride};
 use crate::edge::{Edge, Sender};
 use std::fmt;
 use std::mem;
@@ -48,8 +49,8 @@ pub(crate) struct Core {
 enum Target {
     /// Out, at once.
     Sender(*mut Sender<'static>),
-    /// Into the output of an activation, for a port whose edge is this.
-    Chain(*mut Chain, usize, *const Edge),
+    /// To the results of an activation, for a port whose edge is this.
+    Given(*mut Given<'static>, usize, *const Edge),
 }
 
 impl Core {
@@ -58,9 +59,9 @@ impl Core {
         Self::of(cx, Target::Sender(ptr::from_mut(sender).cast()))
     }
 
-    /// For the output port `port` of a parallel kernel. **O1** It is dropped before all of them. Several ports may share a chain.
-    pub(crate) fn chained(cx: &Cx<'_>, chain: *mut Chain, port: usize, edge: &Edge) -> Self {
-        Self::of(cx, Target::Chain(chain, port, ptr::from_ref(edge)))
+    /// For the output port `port` of a parallel kernel. **O1** It is dropped before all of them. Several ports may share the results.
+    pub(crate) fn chained(cx: &Cx<'_>, given: *mut Given<'_>, port: usize, edge: &Edge) -> Self {
+        Self::of(cx, Target::Given(given.cast(), port, ptr::from_ref(edge)))
     }
 
     fn of(cx: &Cx<'_>, target: Target) -> Self {
@@ -84,7 +85,7 @@ impl Core {
         match self.target {
             // SAFETY: O1, and nobody else uses the end meanwhile: it was borrowed for this.
             Target::Sender(sender) => Some(unsafe { &mut *sender.cast::<Sender<'_>>() }),
-            Target::Chain(..) => None,
+            Target::Given(..) => None,
         }
     }
 
@@ -93,7 +94,7 @@ impl Core {
             // SAFETY: O1.
             Target::Sender(sender) => unsafe { (*sender).edge() },
             // SAFETY: O1.
-            Target::Chain(_, _, edge) => unsafe { &*edge },
+            Target::Given(_, _, edge) => unsafe { &*edge },
         }
     }
 
@@ -155,9 +156,10 @@ impl Core {
                     self.full = true;
                 }
             }
-            Target::Chain(chain, port, _) => {
-                // SAFETY: O1, and only this activation has the chain.
-                unsafe { (*chain).push(port, block) };
+            Target::Given(given, port, edge) => {
+                // SAFETY: O1, and only this activation has its results: what runs nested in this call has its own.
+                let (given, edge) = unsafe { (&mut *given.cast::<Given<'_>>(), &*edge) };
+                given.push(self.cx(), port, edge, block);
                 self.full |= self.cx().is_cancelled();
             }
         }
@@ -214,7 +216,7 @@ impl<T> Output<T> {
     ///
     /// # Safety
     ///
-    /// **O1** The output must be dropped before `core`, its chain and its context, and be the only one with this core.
+    /// **O1** The output must be dropped before `core`, its results and its context, and be the only one with this core.
     #[inline(always)]
     pub(crate) unsafe fn open(core: &mut Core) -> Self {
         let (cur, end) = core.room::<T>();
@@ -229,7 +231,7 @@ impl<T> Output<T> {
     ///
     /// It does not wait for what cannot come. What it gives is kept beyond the capacity where kernels wait for each other (in a cycle, or where the
     /// consumer needs what another waiting kernel gives), where helping has used half of the stack, during a panic, and once the run is
-    /// cancelled. Nor does it wait in a parallel kernel, whose results wait for their turn: see [`Graph::parallel`](crate::Graph::parallel).
+    /// cancelled. In a parallel kernel it may wait for the turn of its results: see [`Graph::parallel`](crate::Graph::parallel).
     /// [`flat_map`](crate::Graph::flat_map) needs none of this: what it makes stays in its iterator.
     ///
     /// ```
@@ -295,8 +297,8 @@ impl<T> Output<T> {
         unsafe { (*self.core).full }
     }
 
-    /// Whether the edge behind has room, as far as this kernel knows: false from the block on that filled it. Pushing is still possible. Behind a parallel
-    /// kernel, whose results wait for their turn, it is false once the run is cancelled.
+    /// Whether the edge behind has room, as far as this kernel knows: false from the block on that filled it. Pushing is still possible. In a parallel
+    /// kernel, whose results leave when it is their turn, it is false once the run is cancelled.
     ///
     /// A kernel that could give more and returns instead is asked again when there is room:
     ///
@@ -408,10 +410,10 @@ impl AnyOutput {
         Self { core, cur: ptr::null_mut(), end: ptr::null_mut(), close: nothing_open }
     }
 
-    /// The outputs of an activation of a parallel kernel. **O1** They are dropped before `cx`, `chain` and `edges`.
-    pub(crate) fn chained(cx: &Cx<'_>, chain: &mut Chain, edges: &[Arc<Edge>]) -> Vec<Self> {
-        let chain = ptr::from_mut(chain);
-        edges.iter().enumerate().map(|(port, edge)| Self::new(Core::chained(cx, chain, port, edge))).collect()
+    /// The outputs of an activation of a parallel kernel. **O1** They are dropped before `cx`, `given` and `edges`.
+    pub(crate) fn chained(cx: &Cx<'_>, given: &mut Given<'_>, edges: &[Arc<Edge>]) -> Vec<Self> {
+        let given = ptr::from_mut(given);
+        edges.iter().enumerate().map(|(port, edge)| Self::new(Core::chained(cx, given, port, edge))).collect()
     }
 
     /// Writes a message. Says whether a block is full by it. It was handed on then, unless the kernel [waits](Self::waits_at) before.
@@ -480,7 +482,7 @@ impl AnyOutput {
             (Some(block), _) if !self.cur.is_null() => !ptr::eq(block.entry::<u8>(0), self.cur),
             // SAFETY: O1.
             (_, Target::Sender(sender)) => unsafe { (*sender).has_open() },
-            (_, Target::Chain(..)) => false,
+            (_, Target::Given(..)) => false,
         }
     }
 

@@ -1,27 +1,36 @@
 //! A kernel that runs on many workers at once.
 
+use super::given::{Given, Line, LineEnds, Turn};
 use super::intake::Intake;
 use super::task::{Hand, clear_senders};
 use super::{Cx, Outcome, Why};
 use crate::block::{Block, Chain};
-use crate::edge::reorder::{Reorder, Split};
+use crate::edge::reorder::Reorder;
 use crate::edge::{Edge, Sender};
 use crate::error::{BoxError, Payload, resume};
 use std::collections::VecDeque;
 use std::fmt;
+use std::mem;
+use std::thread::panicking;
 use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use thalweg_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::*};
 use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::thread;
 
 /// Pieces that the rest of a block is cut into, at most.
 const MOST_PIECES: usize = 1024;
 
 /// Many workers at once.
 pub(crate) trait SharedWork: Send + Sync {
-    /// Takes messages of the block until it is empty, or the [rhythm](Cx::rhythm) says to leave, and leaves its output in `chain`; leaves no block if
+    /// Takes messages of the block until it is empty, or the [rhythm](Cx::rhythm) says to leave, and leaves its output in `given`; leaves no block if
     /// that is there as it is.
-    fn run(&self, cx: &Cx<'_>, out: &[Arc<Edge>], block: &mut Option<Block>, chain: &mut Chain)
-    -> Result<(), BoxError>;
+    fn run(
+        &self,
+        cx: &Cx<'_>,
+        out: &[Arc<Edge>],
+        block: &mut Option<Block>,
+        given: &mut Given<'_>,
+    ) -> Result<(), BoxError>;
 
     /// Cuts what is left of a block into at most `most` pieces, in order.
     fn cut(&self, cx: &Cx<'_>, rest: Block, most: usize) -> Vec<Block>;
@@ -30,17 +39,6 @@ pub(crate) trait SharedWork: Send + Sync {
     fn weigh(&self) -> fn(&Edge, &Block) -> u64 {
         Edge::messages_of
     }
-}
-
-/// What a block's output is handed on as.
-#[derive(Debug)]
-enum Turn {
-    /// In order, under the ticket of its block.
-    Ticket(u64),
-    /// A part of a ticket.
-    Part(Arc<Split>, usize),
-    /// As it comes.
-    Free,
 }
 
 /// A kernel that runs on many workers at once: its code, the taking ends of its inputs, and its sending ends in the order of tickets.
@@ -53,8 +51,9 @@ pub(crate) struct SharedTask<'r> {
     reorder: Reorder<Vec<Sender<'r>>>,
     /// Its results leave in the order of its input.
     ordered: bool,
-    /// The next ticket of a kernel whose results leave as they come.
+    /// The next ticket of a kernel whose results leave as they come, and whether one of its activations waits for room: the others wait for that.
     next: CachePadded<AtomicU64>,
+    at_edge: AtomicBool,
     /// Pieces of blocks that took too long: for anybody, before a new block.
     pieces: Mutex<VecDeque<(Turn, Block)>>,
     waiting_pieces: CachePadded<AtomicUsize>,
@@ -82,6 +81,7 @@ impl<'r> SharedTask<'r> {
             reorder: Reorder::new(tickets, bounded, outs),
             ordered,
             next: CachePadded::default(),
+            at_edge: AtomicBool::new(false),
             pieces: Mutex::default(),
             waiting_pieces: CachePadded::default(),
             workers,
@@ -162,7 +162,7 @@ impl<'r> SharedTask<'r> {
     pub(crate) fn activate(&self, cx: &Cx<'_>) -> Result<Outcome, BoxError> {
         let edge = self.input.first_edge();
         if self.out_edges.iter().any(|edge| edge.has_spill()) {
-            self.reorder.drain(|outs| cx.flush(outs), |outs, block| deliver(cx, outs, block));
+            self.flush(cx);
         }
         let full = |edge: &&Arc<Edge>| edge.is_full() && !cx.host.make_room(edge);
         if let Some(edge) = self.out_edges.iter().find(full) {
@@ -196,12 +196,12 @@ impl<'r> SharedTask<'r> {
         cx.carry(&mut block);
         let mut hand = SharedHand {
             hand: Hand::weighed(cx, edge, block, self.work.weigh()),
-            chain: Chain::default(),
+            given: Given::new(turn, self),
             out_edges: &self.out_edges,
         };
-        self.work.run(cx, &self.out_edges, &mut hand.hand.block, &mut hand.chain)?;
+        self.work.run(cx, &self.out_edges, &mut hand.hand.block, &mut hand.given)?;
         let (messages, left) = hand.hand.count();
-        let (block, chain) = hand.open();
+        let (block, turn, chain) = hand.open();
         match block {
             Some(rest) if left > 0 && !cx.is_cancelled() => self.share(cx, turn, rest, chain),
             rest => {
@@ -222,10 +222,51 @@ impl<'r> SharedTask<'r> {
         let deliver = |outs: &mut Vec<Sender<'r>>, block| deliver(cx, outs, block);
         match turn {
             Turn::Ticket(ticket) => self.reorder.complete(ticket, chain, deliver),
-            Turn::Part(split, part) => self.reorder.complete_part(&split, part, chain, deliver),
-            // R1: the ring keeps room for one from each worker.
-            Turn::Free => self.reorder.complete(self.next.fetch_add(1, Relaxed), chain, deliver),
+            Turn::Part { split, part, .. } => self.reorder.add_to_part(&split, part, chain, true, deliver),
+            Turn::Free => {
+                // R1: the ring keeps room for one from each worker, which may have several activations within each other. All that are out are
+                // complete, so whoever hands them on is about to make room.
+                while self.reorder.is_full(self.next.load(Relaxed), self.workers) {
+                    self.flush(cx);
+                    thread::yield_now();
+                }
+                self.reorder.complete(self.next.fetch_add(1, Relaxed), chain, deliver);
+            }
         }
+        cx.host.turned(cx.kernel);
+    }
+
+    /// Hands on some of what an activation gives, whose turn it is.
+    fn give(&self, cx: &Cx<'_>, turn: &mut Turn, chain: Chain) {
+        let deliver = |outs: &mut Vec<Sender<'r>>, block| deliver(cx, outs, block);
+        match turn {
+            &mut Turn::Ticket(ticket) => {
+                let split = self.reorder.split(ticket, 1, chain, false, deliver);
+                *turn = Turn::Part { ticket, split, part: 0 };
+            }
+            Turn::Part { split, part, .. } => self.reorder.add_to_part(split, *part, chain, false, deliver),
+            Turn::Free => self.complete(cx, Turn::Free, chain),
+        }
+    }
+
+    /// Whether all results that leave before those of `turn` have left, or are about to.
+    fn is_up(&self, turn: &Turn) -> bool {
+        match turn {
+            Turn::Ticket(ticket) => self.reorder.front() == *ticket,
+            Turn::Part { ticket, split, part } => self.reorder.front() == *ticket && split.is_first(*part),
+            Turn::Free => !self.at_edge.load(Relaxed),
+        }
+    }
+
+    /// Moves what waits at the sending ends, and hands on what is at the front.
+    fn flush(&self, cx: &Cx<'_>) {
+        self.reorder.drain(|outs| cx.flush(outs), |outs, block| deliver(cx, outs, block));
+        cx.host.turned(cx.kernel);
+    }
+
+    /// The ticket whose results leave next.
+    pub(crate) fn front(&self) -> u64 {
+        self.reorder.front()
     }
 
     /// Leaves the rest of a block to others: it has taken too long.
@@ -239,8 +280,15 @@ impl<'r> SharedTask<'r> {
         let deliver = |outs: &mut Vec<Sender<'r>>, block| deliver(cx, outs, block);
         let turns: Vec<_> = match turn {
             Turn::Ticket(ticket) if !self.out_edges.is_empty() => {
-                let split = self.reorder.split(ticket, chain, count + 1, deliver);
-                (1..=count).map(|part| Turn::Part(split.clone(), part)).collect()
+                let split = self.reorder.split(ticket, count + 1, chain, true, deliver);
+                cx.host.turned(cx.kernel);
+                (1..=count).map(|part| Turn::Part { ticket, split: split.clone(), part }).collect()
+            }
+            // It has handed on some of its results, as the only part.
+            Turn::Part { ticket, split, part } => {
+                let first = split.extend(count);
+                self.complete(cx, Turn::Part { ticket, split: split.clone(), part }, chain);
+                (first..first + count).map(|part| Turn::Part { ticket, split: split.clone(), part }).collect()
             }
             _ => {
                 self.complete(cx, Turn::Free, chain);
@@ -274,6 +322,33 @@ impl<'r> SharedTask<'r> {
     }
 }
 
+impl Line for SharedTask<'_> {
+    fn relieve(&self, cx: &Cx<'_>, edge: &Edge, given: &mut Given<'_>) {
+        let in_hand = given.chain.messages();
+        let enough = edge.is_enough(in_hand);
+        if panicking() || !(enough || edge.is_filled_by(in_hand) && self.is_up(&given.turn)) {
+            return;
+        }
+        let free = matches!(given.turn, Turn::Free);
+        // Relaxed: who is at the edge guards nothing, it is one that others wait for.
+        while !self.is_up(&given.turn) || free && self.at_edge.swap(true, Relaxed) {
+            if !enough || !given.waits {
+                return;
+            }
+            given.waits = cx.host.wait_for_turn(edge, &|| self.is_up(&given.turn));
+        }
+        if edge.is_full() && !cx.host.make_room(edge) && given.waits {
+            let mut held = LineEnds { edges: &self.out_edges, flush: || self.flush(cx) };
+            given.waits = cx.host.wait_for_room(edge, &mut held);
+        }
+        self.give(cx, &mut given.turn, mem::take(&mut given.chain));
+        if free {
+            self.at_edge.store(false, Relaxed);
+            cx.host.turned(cx.kernel);
+        }
+    }
+}
+
 fn deliver(cx: &Cx<'_>, outs: &mut [Sender<'_>], block: Block) {
     cx.hand_on(&mut outs[block.port()], block);
 }
@@ -281,20 +356,20 @@ fn deliver(cx: &Cx<'_>, outs: &mut [Sender<'_>], block: Block) {
 /// What a worker has in hand while the code of a parallel kernel runs: see [`Hand`].
 struct SharedHand<'a, 'c> {
     hand: Hand<'a, 'c>,
-    chain: Chain,
+    given: Given<'a>,
     out_edges: &'a [Arc<Edge>],
 }
 
 impl SharedHand<'_, '_> {
-    fn open(mut self) -> (Option<Block>, Chain) {
-        (self.hand.give_up(), std::mem::take(&mut self.chain))
+    fn open(mut self) -> (Option<Block>, Turn, Chain) {
+        (self.hand.give_up(), mem::replace(&mut self.given.turn, Turn::Free), mem::take(&mut self.given.chain))
     }
 }
 
 impl Drop for SharedHand<'_, '_> {
     fn drop(&mut self) {
         let edges = self.out_edges;
-        self.hand.cx.drop_chain(&mut self.chain, |port| edges[port].plan.to);
+        self.hand.cx.drop_chain(&mut self.given.chain, |port| edges[port].plan.to);
     }
 }
 

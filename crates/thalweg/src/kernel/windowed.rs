@@ -1,9 +1,10 @@
 //! Kernels made of a closure that sees a sliding window.
 
 use super::Cx;
+use super::given::Given;
 use super::output::{Core, Output};
 use super::{SharedWork, Work};
-use crate::block::{Block, Chain};
+use crate::block::Block;
 use crate::edge::{Edge, Sender};
 use crate::error::{BoxError, Verdict};
 use std::marker::PhantomData;
@@ -77,10 +78,10 @@ where
         cx: &Cx<'_>,
         out: &[Arc<Edge>],
         block: &mut Option<Block>,
-        chain: &mut Chain,
+        given: &mut Given<'_>,
     ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::chained(cx, chain, 0, &out[0]);
+        let mut core = Core::chained(cx, given, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         while block.unread() > 0 {

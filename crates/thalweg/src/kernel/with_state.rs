@@ -1,10 +1,11 @@
 //! Kernels on many workers, each of which has a state of its own.
 
 use super::each::{each, pace};
+use super::given::Given;
 use super::in_place::cut;
 use super::output::{Core, Output};
 use super::{Cx, SharedWork};
-use crate::block::{Block, Chain};
+use crate::block::Block;
 use crate::edge::Edge;
 use crate::error::{BoxError, Verdict};
 use std::marker::PhantomData;
@@ -52,7 +53,7 @@ where
         cx: &Cx<'_>,
         out: &[Arc<Edge>],
         block: &mut Option<Block>,
-        chain: &mut Chain,
+        given: &mut Given<'_>,
     ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
         // The last one that came back: it may still lie in this core's cache.
@@ -60,7 +61,7 @@ where
         let state = Some(free.unwrap_or_else(&self.init));
         let mut lent = Lent { state, free: &self.free, spoilt: &self.spoilt };
         let state = lent.state.as_mut().expect("it was just put there");
-        let mut core = Core::chained(cx, chain, 0, &out[0]);
+        let mut core = Core::chained(cx, given, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
         let mut output = unsafe { Output::open(&mut core) };
         each(cx, block, &mut output, const { pace::<(F, S)>() }, |message, output| {

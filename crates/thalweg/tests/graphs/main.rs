@@ -30,5 +30,6 @@ mod stops;
 mod storages;
 mod streams;
 mod tasks;
+mod turns;
 mod wishes;
 mod workers;
