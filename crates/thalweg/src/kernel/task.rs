@@ -1,6 +1,7 @@
 //! A kernel that runs on one worker at a time: its code and the ends of its edges, under one claim.
 
 use super::io::Scratch;
+use super::output::wait_for_room;
 use super::{Cx, Flow, Outcome, Outside, Ported, Source, WORTH_WAKING, Why, Work, ported};
 use crate::block::Block;
 use crate::edge::{Edge, Receiver, Sender};
@@ -80,9 +81,14 @@ impl<'r> Task<'r> {
         if stay {
             self.outs.iter_mut().for_each(|sender| stay &= sender.may_stay_open());
         }
+        let only = self.outs.len() == 1;
         for sender in self.outs.iter_mut().filter(|_| !stay) {
             match sender.take_open() {
                 Some(block) if block.unread() > 0 => {
+                    // It went on though it was told that there is no room.
+                    if only && sender.edge().is_full() {
+                        wait_for_room(cx, sender);
+                    }
                     hint::gives(block.unread() as u64);
                     cx.hand_on(sender, block);
                 }

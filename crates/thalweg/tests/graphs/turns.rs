@@ -60,7 +60,7 @@ fn what_each_makes_of_a_message_is_held_back_and_in_order() {
                 let source = graph.source(0..6_u64).fixed(2);
                 let many = |x: u64, out: &mut Output<u64>| (0..EACH).for_each(|i| out.push(EACH * x + i));
                 let sink = graph.sink(|x: u64| {
-                    if x % 64 == 0 {
+                    if x.is_multiple_of(64) {
                         toil(10);
                     }
                     seen.push(x);
