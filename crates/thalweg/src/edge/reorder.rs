@@ -74,6 +74,12 @@ impl Split {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
+    /// Whether some of what this part has given was not handed on. It must not be complete.
+    pub(crate) fn holds(&self, part: usize) -> bool {
+        let parts = self.parts();
+        !parts.all[part - parts.first].chain.is_empty()
+    }
+
     fn add(&self, part: usize, chain: Chain, complete: bool) {
         let mut parts = self.parts();
         let index = part - parts.first;

@@ -436,15 +436,11 @@ impl Core<'_> {
         }
     }
 
-    /// Whether the sender of `edge` waits midway, and can hand on something here: it was called for that, or is about to be, and nothing is above it on its
-    /// stack.
+    /// Whether the sender of `edge` waits midway, and can hand on something here: it was called for that, or is about to be, and comes back by itself from what
+    /// is above it on its stack.
     pub(super) fn is_called(&self, edge: usize) -> bool {
-        let (sender, edge) = (&self.seats[self.topology.edges[edge].from], &self.edges[edge]);
-        let is_beneath = match &sender.post {
-            Post::One(_) => sender.midway.covered.load(Relaxed) > 0,
-            Post::Many(_) => sender.midway.is_beneath.load(Relaxed),
-        };
-        edge.is_awaited() && !edge.is_full() && !is_beneath
+        let (sender, edge) = (self.topology.edges[edge].from, &self.edges[edge]);
+        edge.is_awaited() && !edge.is_full() && self.those_above(sender, None).is_empty()
     }
 
     /// The edge that `kernel` gives to has grown: wakes it if it waits midway (M3), else somebody who may run it.

@@ -67,6 +67,8 @@ pub(crate) struct Seat<'r> {
     pub(crate) said_done: AtomicBool,
     /// The round of the patrol in which it ran last.
     pub(crate) ran_in: AtomicU32,
+    /// The round of the patrol that last found it waiting for room which can only come through what it sends.
+    pub(crate) stuck_in: AtomicU32,
     /// It may give into the cycle that it is on without having taken from it, so the cycle's census counts it.
     pub(crate) stirs: AtomicBool,
     /// Whether its activation waits for room in the middle, and what its worker runs meanwhile.

@@ -89,7 +89,8 @@ impl Worker<'_, '_> {
                 continue;
             }
             if let Some(Why::Full(edge)) = core.look(kernel) {
-                if !core.is_stuck(edge, &mut seen) {
+                // What it looks at changes meanwhile: so it has to be found in two rounds, one after the other.
+                if !core.is_stuck(edge, &mut seen) || seat.stuck_in.swap(round, Relaxed) != round.wrapping_sub(1) {
                     continue;
                 }
                 if !self.note_growth(edge, core.edges[edge].stretch()) {

@@ -68,6 +68,7 @@ impl<'r> Core<'r> {
                 ask_after: AtomicU64::new(0),
                 said_done: AtomicBool::new(false),
                 ran_in: AtomicU32::new(u32::MAX),
+                stuck_in: AtomicU32::new(u32::MAX),
                 stirs: AtomicBool::new(false),
                 midway: Default::default(),
             })

@@ -134,7 +134,8 @@ impl Core {
         {
             // SAFETY: O1, as in `sender`.
             let sender = unsafe { &mut *sender.cast::<Sender<'_>>() };
-            let room = wait_for_room(self.cx(), sender);
+            let (edge, cx) = (sender.edge().clone(), self.cx());
+            let room = cx.host.wait_for_room(&edge, &mut OneEnd { cx, sender });
             self.has_waited(room);
         }
         self.send(block);
@@ -188,12 +189,6 @@ impl Core {
     pub(crate) fn is_full(&self) -> bool {
         self.full
     }
-}
-
-/// Waits in the middle of the activation of a kernel whose only sending end this is, until there is room at its edge. False if it is in vain to wait for that.
-pub(super) fn wait_for_room(cx: &Cx<'_>, sender: &mut Sender<'_>) -> bool {
-    let edge = sender.edge().clone();
-    cx.host.wait_for_room(&edge, &mut OneEnd { cx, sender })
 }
 
 /// The only sending end of a kernel that waits.

@@ -258,6 +258,15 @@ impl<'r> SharedTask<'r> {
         }
     }
 
+    /// Whether what was handed on before, as this `turn`, is still with a worker that hands it on: the edge does not count it yet.
+    fn is_on_its_way(&self, turn: &Turn) -> bool {
+        match turn {
+            Turn::Ticket(_) => false,
+            Turn::Part { split, part, .. } => split.holds(*part),
+            Turn::Free => self.reorder.waiting() > 0,
+        }
+    }
+
     /// Moves what waits at the sending ends, and hands on what is at the front.
     fn flush(&self, cx: &Cx<'_>) {
         self.reorder.drain(|outs| cx.flush(outs), |outs, block| deliver(cx, outs, block));
@@ -336,6 +345,11 @@ impl Line for SharedTask<'_> {
                 return;
             }
             given.waits = cx.host.wait_for_turn(edge, &|| self.is_up(&given.turn));
+        }
+        // That worker may have lost its processor: what is given meanwhile would pile up behind its back.
+        while self.is_on_its_way(&given.turn) {
+            self.flush(cx);
+            thread::yield_now();
         }
         if edge.is_full() && !cx.host.make_room(edge) && given.waits {
             let mut held = LineEnds { edges: &self.out_edges, flush: || self.flush(cx) };

@@ -1,8 +1,7 @@
 //! A kernel that runs on one worker at a time: its code and the ends of its edges, under one claim.
 
 use super::io::Scratch;
-use super::output::wait_for_room;
-use super::{Cx, Flow, Outcome, Outside, Ported, Source, WORTH_WAKING, Why, Work, ported};
+use super::{Cx, Flow, Held, Outcome, Outside, Ported, Source, WORTH_WAKING, Why, Work, ported};
 use crate::block::Block;
 use crate::edge::{Edge, Receiver, Sender};
 use crate::error::{BoxError, Payload, resume};
@@ -81,19 +80,15 @@ impl<'r> Task<'r> {
         if stay {
             self.outs.iter_mut().for_each(|sender| stay &= sender.may_stay_open());
         }
-        let only = self.outs.len() == 1;
-        for sender in self.outs.iter_mut().filter(|_| !stay) {
-            match sender.take_open() {
-                Some(block) if block.unread() > 0 => {
+        if !stay {
+            for port in 0..self.outs.len() {
+                let edge = self.outs[port].edge();
+                if edge.is_full() && self.outs[port].has_open() {
                     // It went on though it was told that there is no room.
-                    if only && sender.edge().is_full() {
-                        wait_for_room(cx, sender);
-                    }
-                    hint::gives(block.unread() as u64);
-                    cx.hand_on(sender, block);
+                    let edge = edge.clone();
+                    cx.host.wait_for_room(&edge, &mut OpenEnds { cx, outs: &mut self.outs });
                 }
-                Some(block) => cx.close_block(block),
-                None => {}
+                hand_on_open(cx, &mut self.outs[port]);
             }
         }
         if outcome.why == Why::Done && !cx.is_cancelled() {
@@ -218,6 +213,44 @@ fn drive_source(
         source.end();
     }
     Ok(Outcome { ask_in, ..Outcome::new(why, blocks, 0) })
+}
+
+/// Hands on what a sending end has in its open block.
+fn hand_on_open(cx: &Cx<'_>, sender: &mut Sender<'_>) {
+    match sender.take_open() {
+        Some(block) if block.unread() > 0 => {
+            hint::gives(block.unread() as u64);
+            cx.hand_on(sender, block);
+        }
+        Some(block) => cx.close_block(block),
+        None => {}
+    }
+}
+
+/// The sending ends of a kernel that waits at the end of its activation. What lies open at another one may be what the taker waits for.
+struct OpenEnds<'a, 'c, 's> {
+    cx: &'a Cx<'c>,
+    outs: &'a mut [Sender<'s>],
+}
+
+fn has_room_for_open(sender: &Sender<'_>) -> bool {
+    sender.has_open() && !sender.edge().is_full()
+}
+
+impl Held for OpenEnds<'_, '_, '_> {
+    fn can_move(&self) -> bool {
+        self.outs.iter().any(|sender| sender.edge().can_flush() || has_room_for_open(sender))
+    }
+
+    fn move_on(&mut self) {
+        self.cx.flush(self.outs);
+        let cx = self.cx;
+        self.outs.iter_mut().filter(|sender| has_room_for_open(sender)).for_each(|sender| hand_on_open(cx, sender));
+    }
+
+    fn lies_at(&self, port: usize) -> bool {
+        self.outs[port].edge().has_spill() || self.outs[port].has_open()
+    }
 }
 
 /// What a kernel has in hand while its code runs.
