@@ -105,7 +105,8 @@ pub(super) struct Midway {
     /// Of a parallel kernel with a line that rests: the ticket that was at its front when the patrol came last, and how often it has found the same.
     front: AtomicU64,
     found: AtomicU32,
-    /// How often in a row it was let go, and for how many activations it does not wait because of that. Under the claim.
+    /// How often in a row it was let go, and for how many activations it does not wait because of that. Under the claim; of a
+    /// parallel kernel, by the one that waits for room.
     vain: AtomicU32,
     skips: AtomicU32,
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::catalogue::optional::{self, Optional};
 use crate::harness::{Effort, measure};
 use crate::ours::{Setting, Style};
 use crate::registry::NATIVE;
@@ -11,12 +12,17 @@ use crate::{ours, peers};
 /// Experiments whose length does not follow the effort, and one that starts the command as its applications.
 const APART: [&str; 3] = ["streams/idle", "streams/build", "daemon/bursts"];
 
+/// Peers without which nobody takes part in their experiments.
+const ALL_OR_NOTHING: [Optional; 2] = [optional::HTTP, optional::RPC];
+
 #[test]
 fn every_contender_is_right() {
     for experiment in NATIVE.iter().filter(|experiment| !APART.contains(&experiment.name)) {
         let outcome = measure(experiment, &Effort::TINY, &mut Vec::new()).unwrap();
         assert_eq!(outcome.failures, [""; 0]);
-        assert!(!outcome.records.is_empty(), "{}", experiment.name);
+        let absent =
+            ALL_OR_NOTHING.iter().any(|peer| peer.experiments.contains(&experiment.name) && peer.absent().is_some());
+        assert_eq!(outcome.records.is_empty(), absent, "{}", experiment.name);
         for record in &outcome.records {
             // A share may be none, and what is left beside almost no work is noise.
             assert!(record.spread.median.is_finite(), "{} of {}", record.unit, record.contender);
