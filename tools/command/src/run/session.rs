@@ -9,8 +9,8 @@ use thalweg::Stopper;
 use thalweg_apps::{Error, Halt, Watch};
 use thalweg_sync::atomic::{AtomicU8, Ordering::Relaxed};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
-#[cfg(unix)]
 use thalweg_sync::thread;
+use thalweg_sync::time::Duration;
 
 use crate::Outcome;
 use crate::seen::asked::asked;
@@ -22,6 +22,9 @@ const INTERRUPT: u8 = 2;
 const SIGNALLED: u8 = 128;
 /// Attempts at taking a folder away in which a worker may still make files.
 const ATTEMPTS: usize = 10;
+
+/// How often it is looked, a millisecond apart, whether a signal was told of before the report is: where nobody reads standard error, that takes for ever.
+const LOOKS: usize = 200;
 
 /// The exit status of what a signal ended before there was any result.
 static ENDED_BY: AtomicU8 = AtomicU8::new(0);
@@ -48,6 +51,8 @@ pub(super) struct Session {
 struct Interrupts {
     /// The number of the first signal, if there was one.
     seen: Option<u8>,
+    /// It was told of.
+    told: bool,
     /// What ends a read that waits.
     halt: Option<Halt>,
     /// What is to be taken away if the process ends at once.
@@ -96,6 +101,7 @@ impl Session {
 
     /// Takes the bar off the screen; the run is over, also for who records it or looks at it.
     pub(super) fn clear(&self) {
+        self.let_it_be_told();
         if let Some(told) = asked().end() {
             self.tell(&told);
         }
@@ -111,6 +117,18 @@ impl Session {
 }
 
 impl Session {
+    /// The run may be over before the thread that tells of the signal comes to that; the report would come first, or the process end.
+    fn let_it_be_told(&self) {
+        for _ in 0..LOOKS {
+            let interrupts = lock(&self.interrupts);
+            if interrupts.seen.is_none() || interrupts.told {
+                return;
+            }
+            drop(interrupts);
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     fn tell(&self, text: &str) {
         if self.bar.is_hidden() { remark(text) } else { self.bar.suspend(|| remark(text)) }
     }
@@ -166,8 +184,8 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 /// What a signal does. Runs on a thread of its own, not in the signal handler.
-fn interrupt(bar: &ProgressBar, interrupts: &Mutex<Interrupts>, signal: u8) {
-    let mut interrupts = lock(interrupts);
+fn interrupt(bar: &ProgressBar, all: &Mutex<Interrupts>, signal: u8) {
+    let mut interrupts = lock(all);
     if interrupts.seen.is_some() {
         for folder in &interrupts.temporary {
             // A worker may make a file while others are taken away.
@@ -190,7 +208,12 @@ fn interrupt(bar: &ProgressBar, interrupts: &Mutex<Interrupts>, signal: u8) {
     let what = if signal == INTERRUPT { "interrupted" } else { "terminated" };
     let text = format!("{what}: no more is read, what was read is finished; a second signal ends at once");
     let tell = || complain(&text);
-    if bar.is_hidden() { tell() } else { bar.suspend(tell) }
+    if bar.is_hidden() {
+        tell()
+    } else {
+        bar.suspend(tell)
+    }
+    lock(all).told = true;
 }
 
 #[cfg(test)]
