@@ -67,7 +67,7 @@ pub(crate) struct Seat<'r> {
     pub(crate) said_done: AtomicBool,
     /// The round of the patrol in which it ran last.
     pub(crate) ran_in: AtomicU32,
-    /// The round of the patrol that last found it waiting for room which can only come through what it sends.
+    /// The last round of the patrol in which it was stuck: it waited for room that only what it sends can make.
     pub(crate) stuck_in: AtomicU32,
     /// It may give into the cycle that it is on without having taken from it, so the cycle's census counts it.
     pub(crate) stirs: AtomicBool,

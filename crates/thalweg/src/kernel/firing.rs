@@ -138,9 +138,9 @@ impl Firing<'_> {
         unsafe { &block.messages::<T>()[..left] }
     }
 
-    /// Gives a message to the stream. It never waits: all that the firings of a block give goes through, whatever the capacity of the edge behind, and the kernel
-    /// takes nothing more while as much waits as the edge may hold. Where a firing gives very many, give an iterator of them, for a
-    /// [`flat_map`](crate::Graph::flat_map) behind to take apart.
+    /// Gives a message to the stream. Where the edge behind is full it may wait for room, or for the turn of what its firings gave, as
+    /// [`Graph::parallel`](crate::Graph::parallel) says. It does not wait for what cannot come: where the taker needs what lies open at another port of this firing, more is
+    /// kept than the capacity says.
     #[inline]
     #[track_caller]
     pub fn push<T: Send>(&mut self, port: Out<T>, message: T) {

@@ -131,7 +131,7 @@ fn one_behind_the_other_each_is_held_back() {
     }
 }
 
-/// Beside a source that never ends nobody is the last to fall asleep: who waits in vain is found by the patrol.
+/// Beside a source that never ends no worker is the last to fall asleep: the patrol finds the kernel that waits in vain.
 #[test]
 fn who_waits_in_vain_goes_on_beside_work_that_goes_on() {
     for scheme in schemes() {
