@@ -65,7 +65,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 16] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 17] = [
         &ff::simulated::EXPERIMENTS,
         &[ff::frames::EXPERIMENT],
         &figures::thesis::EXPERIMENTS,
@@ -76,6 +76,7 @@ pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::ex
         &figures::blq::EXPERIMENTS,
         &figures::applications::simulated::EXPERIMENTS,
         &[figures::partition::EXPERIMENT],
+        &[figures::nodes::EXPERIMENT],
         &[figures::shares::EXPERIMENT],
         &figures::vl::EXPERIMENTS,
         &figures::vl::QUEUES,

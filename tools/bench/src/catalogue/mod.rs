@@ -94,6 +94,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "danbi/scaling", asks: "DANBI's Figures 3 and 4, by its own runtime: three graphs on 1 to 40 cores", native: false, machine: Some("x86-40") },
     Entry { name: "danbi/streams", asks: "the graphs and configurations of danbi/scaling, by the streams of thalweg", native: false, machine: Some("x86-40") },
     Entry { name: "danbi/applications", asks: "DANBI's Figure 3: its seven applications on 1 to 40 cores; what kernels compute is charged as `lab prices` measured it", native: false, machine: Some("x86-40") },
+    Entry { name: "sim/nodes", asks: "rows of kernels over all memory nodes: how often a worker waits for another node's memory, by the length of the run", native: false, machine: Some("x86-40") },
     Entry { name: "daemon/four", asks: "four applications whose bursts take turns on 40 cores: under the daemon's policy, with a quarter each, or managed by nobody", native: false, machine: Some("x86-40") },
     Entry { name: "vl/ping-pong", asks: "Virtual-Link: two threads, seven balls there and back", native: false, machine: Some("vl-16") },
     Entry { name: "vl/halo", asks: "Virtual-Link: 16 threads exchange with their neighbours", native: false, machine: Some("vl-16") },

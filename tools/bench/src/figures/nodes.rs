@@ -1,0 +1,118 @@
+//! Memory of edges on nodes (BLQ §3.3): how often a worker waits for the memory of another node, by how long a run is. Blocks of an edge go
+//! around between the workers that fill and empty them, so that they stay in caches: where their memory lies matters when they are touched
+//! for the first time. If that is so, far reads for each message vanish as runs get longer, and no place of that memory can gain anything.
+
+use serde_json::json;
+use thalweg::prelude::*;
+use thalweg_sync::hint;
+
+use crate::machines::experiment::{Experiment, Panel, Setting};
+use crate::machines::point::{Figures, MISSES, Point, Run};
+
+pub(crate) const EXPERIMENT: Experiment =
+    Experiment::new("sim/nodes", points).panels(&[Panel::Rate, Panel::Of(MISSES)]).paper(far_reads);
+
+/// How many far reads a hundred messages may have for the place of memory to be no matter: with 64 bytes a message and a far read of 200 ns
+/// that is at most 2 ns a message, over all workers.
+const NONE: f64 = 1.0;
+
+/// Times the shortest run.
+const LENGTHS: [u64; 3] = [1, 4, 16];
+
+type Message = [u64; 8];
+
+/// What a kernel does with a message, in instructions.
+const WORK: u64 = 100;
+/// Kernels of a row between its source and its sink.
+const ROW: usize = 3;
+
+/// A worker for each kernel, over all nodes.
+fn points(setting: &Setting<'_>) -> Vec<Point> {
+    let workers = setting.threads;
+    let rows = (workers / (ROW + 2)).max(1);
+    let mut points = Vec::new();
+    for (contender, partitioned) in [("ours, off", false), ("ours, on", true)] {
+        for length in LENGTHS {
+            let messages = setting.part(4_000, 100) * length / rows as u64 * rows as u64;
+            points.push(Point {
+                workload: "rows of five over all nodes",
+                contender,
+                label: format!("{messages} messages"),
+                params: json!({ "messages": messages, "workers": workers, "rows": rows, "work": WORK }),
+                threads: setting.threads,
+                messages,
+                device: None,
+                client: Box::new(move || {
+                    let scheme = Scheme::default().workers(workers).pinned(true).partitioned(partitioned);
+                    Figures::timed(messages, || run(scheme, rows, messages))
+                }),
+            });
+        }
+    }
+    points
+}
+
+fn run(scheme: Scheme, rows: usize, messages: u64) {
+    let share = messages / rows as u64;
+    let mut done = vec![0; rows];
+    let mut graph = Graph::new();
+    for done in &mut done {
+        let mut path = graph.source((0..share).map(|number| [number; 8])).into_path();
+        for _ in 0..ROW {
+            path = path
+                >> graph.map(|mut message: Message| {
+                    hint::work(WORK);
+                    message[0] += 1;
+                    message
+                });
+        }
+        graph += path
+            >> graph.sink(move |message: Message| {
+                hint::work(WORK);
+                assert_eq!(message[0], message[1] + ROW as u64);
+                *done += 1;
+            });
+    }
+    graph.run(scheme).expect("the rows run to their ends");
+    drop(graph);
+    assert_eq!(done, vec![share; rows], "a message was lost");
+}
+
+/// Reads from another node's memory for a hundred messages.
+fn far(point: &Point, runs: &[Run]) -> f64 {
+    let reads: u64 = runs.iter().map(|(_, report)| report.counts.memory_reads.other_socket).sum();
+    100.0 * reads as f64 / (point.messages * runs.len() as u64) as f64
+}
+
+fn far_reads(points: &[Point], measured: &[Vec<Run>]) -> String {
+    let mut text = format!("{:40}{:>36}\n", "", "far reads of 100 messages");
+    for (point, runs) in points.iter().zip(measured) {
+        text += &format!("{:40}{:>36.2}\n", format!("{}, {}", point.contender, point.label), far(point, runs));
+    }
+    for (points, measured) in points.chunks(LENGTHS.len()).zip(measured.chunks(LENGTHS.len())) {
+        let (first, last) =
+            (far(&points[0], &measured[0]), far(&points[LENGTHS.len() - 1], &measured[LENGTHS.len() - 1]));
+        text += &format!(
+            "{}: {first:.2} in the shortest run, {last:.2} in the longest: the place of an edge's memory {}\n",
+            points[0].contender,
+            if last <= NONE { "gains nothing" } else { "may gain something" }
+        );
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_sim::Machine;
+
+    #[test]
+    fn rows_run_over_all_nodes_and_read_far_memory() {
+        let machine = Machine::named("x86-40").unwrap();
+        let setting = Setting::of(&machine, 20);
+        for point in points(&setting) {
+            let run = point.run(&machine, 0).unwrap_or_else(|error| panic!("{}: {error}", point.title()));
+            assert!(far(&point, &[run]) > 0.0, "nobody read another node's memory in {}", point.title());
+        }
+    }
+}
