@@ -65,8 +65,8 @@ enum Command {
     },
     /// Runs experiments, and keeps what they gave under docs/measured
     ///
-    /// Refuses a machine that is disturbed, before or after a run, and says why: both CPUs on one core, a clock that jumps. Tables of pages
-    /// follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
+    /// Refuses a machine that is disturbed, before or after a run, and says why: both CPUs on one core, a clock that jumps. What only
+    /// counts is not refused. Tables of pages follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
     Publish {
         /// A name from `lab list`, a family such as `streams/`, or `all`
         #[arg(required = true, value_name = "NAME")]
