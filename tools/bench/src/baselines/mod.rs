@@ -8,6 +8,10 @@ pub(crate) mod blq;
 #[cfg(feature = "machines")]
 pub(crate) mod danbi;
 #[cfg(feature = "machines")]
+pub(crate) mod distributed;
+#[cfg(feature = "machines")]
+pub(crate) mod k_fifo;
+#[cfg(feature = "machines")]
 pub(crate) mod lprq;
 #[cfg(feature = "machines")]
 pub(crate) mod mailbox;

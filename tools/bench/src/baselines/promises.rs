@@ -1,14 +1,26 @@
 //! What the rivals for many promise, asked natively and in schedules that are drawn by seed.
 
+use std::collections::VecDeque;
 use std::task::Poll;
 
 use thalweg_check::Fuzz;
+use thalweg_queue::stealing::Rng;
 use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::atomic::Ordering::{self, Acquire, Release};
 use thalweg_sync::{spin, thread};
+
+/// What a consumer is promised of the order of its items.
+#[derive(PartialEq, Eq)]
+pub(super) enum Order {
+    /// Those of each producer come as they were sent.
+    OfEach,
+    Any,
+}
 
 /// An end of a queue for any number of producers and consumers.
 pub(super) trait Rival: Clone + Send {
+    const ORDER: Order = Order::OfEach;
+
     /// Whether there was room.
     fn push(&mut self, item: u64) -> bool;
 
@@ -31,7 +43,7 @@ fn got(answer: Poll<Option<u64>>) -> Option<u64> {
     }
 }
 
-/// Each item comes once, and of each producer each consumer gets them in order. A consumer that finds nothing before all are there would wait for
+/// Each item comes once, and of each producer each consumer gets them in order, if that is promised. A consumer that finds nothing before all are there would wait for
 /// ever: so it fails, too, if one is lost.
 fn deliver<Q: Rival>(queue: Q, each: u64) {
     let of_each: Vec<Vec<u64>> = thread::scope(|scope| {
@@ -46,7 +58,7 @@ fn deliver<Q: Rival>(queue: Q, each: u64) {
         let consumers: Vec<_> = (0..SIDE).map(consume).collect();
         consumers.into_iter().map(|consumer| consumer.join().expect("no consumer panics")).collect()
     });
-    for items in &of_each {
+    for items in of_each.iter().filter(|_| Q::ORDER == Order::OfEach) {
         for producer in 0..SIDE {
             let of_one = items.iter().filter(|&item| (item - 1) % SIDE == producer);
             assert!(of_one.is_sorted_by(|a, b| a < b), "{items:?}");
@@ -69,7 +81,7 @@ fn never_empty_behind_a_push<Q: Rival>(queue: &Q, each: u64) {
             scope.spawn(move || {
                 for _ in 0..each {
                     // Acquire, pairs with the Release below: the push comes before.
-                    spin::until(|| pushed.fetch_update(Acquire, Relaxed, |pushed| pushed.checked_sub(1)).ok());
+                    spin::until(|| pushed.fetch_update(Acquire, Ordering::Relaxed, |pushed| pushed.checked_sub(1)).ok());
                     let answer = spin::until(|| match queue.pop() {
                         Poll::Ready(answer) => Some(answer),
                         Poll::Pending => None,
@@ -85,6 +97,40 @@ fn never_empty_behind_a_push<Q: Rival>(queue: &Q, each: u64) {
         }
     });
     assert_eq!(queue.clone().pop(), Poll::Ready(None));
+}
+
+/// How far items are from FIFO.
+#[derive(Debug, Default)]
+pub(super) struct Relaxed {
+    /// The most older items that were in the queue when an item came out.
+    pub(super) overtakes: usize,
+    /// The most younger items that came out before an item.
+    pub(super) is_overtaken: usize,
+}
+
+/// What one thread sees that pushes and pops as it draws, with up to about `most` items in the queue.
+pub(super) fn overtakes<Q: Rival>(mut queue: Q, most: usize) -> Relaxed {
+    let mut rng = Rng::new(1);
+    // What is in the queue, the oldest first, and how many have overtaken each.
+    let mut inside: VecDeque<(u64, usize)> = VecDeque::new();
+    let mut relaxed = Relaxed::default();
+    for n in 1..=20_000 {
+        // Fills up to the most and empties again, so that it is short and long for a while.
+        let pushes = if n / 1_000 % 2 == 0 { 6 } else { 4 };
+        if inside.len() < most && rng.below(10) < pushes {
+            assert!(queue.push(n), "there is room");
+            inside.push_back((n, 0));
+        } else if let Some(item) = got(queue.pop()) {
+            let at = inside.iter().position(|(of, _)| *of == item).expect("it was pushed, and is there once");
+            inside.iter_mut().take(at).for_each(|(_, times)| *times += 1);
+            let (_, times) = inside.remove(at).expect("it is there");
+            relaxed.overtakes = relaxed.overtakes.max(at);
+            relaxed.is_overtaken = relaxed.is_overtaken.max(times);
+        } else {
+            assert!(inside.is_empty(), "it says that it is empty, with {} items", inside.len());
+        }
+    }
+    relaxed
 }
 
 /// On this machine's threads.
