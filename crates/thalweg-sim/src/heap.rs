@@ -24,6 +24,40 @@ use crate::names::LINE;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Heap;
 
+/// Bytes that a client has asked [`Heap`] for, and not given back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// At this moment.
+    pub now: usize,
+    /// The most that there were.
+    pub most: usize,
+}
+
+/// What the running simulation's client holds: all of it, by whichever of its threads. `None` outside of a simulation; zeros if the program's allocator is not
+/// [`Heap`]. With `anew`, the most is counted from here on.
+///
+/// Memory is a count: it takes no simulated time to ask, and the same run holds the same.
+///
+/// ```
+/// use thalweg_sim::{Heap, Machine, Simulation, held};
+///
+/// #[global_allocator]
+/// static HEAP: Heap = Heap;
+///
+/// Simulation::new(Machine::named("x86-4")?).run(|| {
+///     let before = held(true).unwrap().now;
+///     drop(vec![0_u8; 1000]);
+///     let after = held(false).unwrap();
+///     assert_eq!((after.now - before, after.most - before), (0, 1000));
+/// });
+/// # Ok::<(), thalweg_sim::MachineError>(())
+/// ```
+pub fn held(anew: bool) -> Option<Held> {
+    let world = WORLD.get()?;
+    // SAFETY: `watched` takes the pointer away before its borrow of the world ends.
+    Some(unsafe { world.as_ref() }.held(anew))
+}
+
 thread_local! {
     /// The simulation that runs on this thread.
     static WORLD: Cell<Option<NonNull<World>>> = const { Cell::new(None) };

@@ -114,7 +114,7 @@ pub use counts::{ByDistance, Cost, Counts, DeviceCounts, Prefetches};
 pub use device::vlrd;
 pub use device::{Credits, Device, Routing, RoutingError};
 pub use failure::{Failure, Reason, Waiting};
-pub use heap::Heap;
+pub use heap::{Heap, Held, held};
 pub use jitter::jitter;
 pub use machine::{Machine, MachineError, Prefetch};
 pub use notes::{Latencies, Price, Stamp, price};

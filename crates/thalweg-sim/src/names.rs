@@ -13,6 +13,7 @@
 //! For the second kind, and if the program does not use [`Heap`](crate::Heap), which objects share a line is the host's
 //! choice. A new stack has lines of its own, also where the host gives it the memory of one that is gone.
 
+use crate::heap::Held;
 use crate::protocol::{MAX_LINES, PAGE, STRAYS};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -65,6 +66,7 @@ pub(crate) struct Names {
     quick: Box<[(usize, u32)]>,
     /// By host address.
     blocks: BTreeMap<usize, Block>,
+    held: Held,
     arenas: Vec<Arena>,
     pages: Pages,
     /// What is no block, by host line. Never iterated, but to forget some.
@@ -79,6 +81,7 @@ impl Names {
         Self {
             quick: vec![(NOWHERE, 0); QUICK].into_boxed_slice(),
             blocks: BTreeMap::new(),
+            held: Held::default(),
             arenas: vec![Arena::default(); cores],
             pages: Pages::new(0..STRAYS),
             stray: HashMap::new(),
@@ -141,12 +144,24 @@ impl Names {
             .unwrap_or_else(|| self.pages.place(&mut self.arenas[core].rest, lines));
         self.forget(base, bytes);
         self.blocks.insert(base, Block { bytes, first, lines });
+        self.held.now += bytes;
+        self.held.most = self.held.most.max(self.held.now);
+    }
+
+    /// What the blocks have, as they were asked for; the most of it is counted from here on, if `anew`.
+    pub(crate) fn held(&mut self, anew: bool) -> Held {
+        let held = self.held;
+        if anew {
+            self.held.most = held.now;
+        }
+        held
     }
 
     /// `core` freed what is at `base`.
     pub(crate) fn freed(&mut self, base: usize, core: usize) {
         if let Some(Block { bytes, first, lines }) = self.blocks.remove(&base) {
             self.forget(base, bytes);
+            self.held.now -= bytes;
             self.arenas[core].free.entry(lines).or_default().push(first);
         }
     }

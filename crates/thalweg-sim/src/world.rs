@@ -13,7 +13,7 @@
 
 use crate::access::Kind;
 use crate::failure::{Failure, Reason, Waiting};
-use crate::heap;
+use crate::heap::{self, Held};
 use crate::names::{LINE, NOWHERE};
 use crate::pulse::Pulse;
 use crate::stack::{self, Stack};
@@ -324,6 +324,10 @@ impl World {
             state.repeats = NOWHERE;
             state.names.freed(address, core);
         }
+    }
+
+    pub(crate) fn held(&self, anew: bool) -> Held {
+        self.state().names.held(anew)
     }
 }
 

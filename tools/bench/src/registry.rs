@@ -65,10 +65,11 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 17] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 18] = [
         &ff::simulated::EXPERIMENTS,
         &[ff::frames::EXPERIMENT],
         &figures::thesis::EXPERIMENTS,
+        &[figures::relaxed::EXPERIMENT],
         &[figures::uring::EXPERIMENT],
         &[figures::marking::EXPERIMENT],
         &figures::stealing::EXPERIMENTS,

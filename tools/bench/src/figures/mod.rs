@@ -23,6 +23,8 @@ pub(crate) mod partition;
 #[cfg(feature = "machines")]
 pub(crate) mod queues;
 #[cfg(feature = "machines")]
+pub(crate) mod relaxed;
+#[cfg(feature = "machines")]
 pub(crate) mod shares;
 #[cfg(feature = "machines")]
 pub(crate) mod stealing;

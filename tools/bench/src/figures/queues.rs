@@ -13,7 +13,7 @@ use thalweg_queue::{
     research::{lamport, locked},
     spsc::fast_forward,
 };
-use thalweg_sim::{Stamp, jitter};
+use thalweg_sim::{Held, Stamp, jitter};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize, Counter, Ordering::*};
 use thalweg_sync::hint::{self, Access};
 use thalweg_sync::time::Instant;
@@ -50,6 +50,7 @@ pub(crate) struct Contender {
     pub(crate) capacity: usize,
     make: Arc<dyn Fn(usize, usize) -> Ends + Send + Sync>,
     complex: bool,
+    weighed: bool,
 }
 
 impl Contender {
@@ -58,12 +59,17 @@ impl Contender {
         capacity: usize,
         make: impl Fn(usize, usize) -> Ends + Send + Sync + 'static,
     ) -> Self {
-        Self { name, capacity, make: Arc::new(make), complex: false }
+        Self { name, capacity, make: Arc::new(make), complex: false, weighed: false }
     }
 
     /// In the workload [*complex*](Complex).
     pub(crate) fn complex(self) -> Self {
         Self { complex: true, ..self }
+    }
+
+    /// With [what it holds](HELD) among the figures.
+    pub(crate) fn weighed(self) -> Self {
+        Self { weighed: true, ..self }
     }
 
     /// One to one.
@@ -195,6 +201,9 @@ pub(crate) const WAITS: [&str; 2] = ["ns, 99.9 % of pushes", "ns, longest push"]
 /// Messages that are in the queue when one leaves it, in the mean. What a message waits is this over the rate.
 pub(crate) const FILL: &str = "in the queue";
 
+/// Bytes that a queue has asked the allocator for and not given back, its ends included: when it is made, and at most.
+pub(crate) const HELD: [&str; 2] = ["bytes, made", "bytes, most"];
+
 pub(crate) const RIGHT: &str = "the capacity is one that the queue can have";
 
 /// What the thesis' workload *complex* adds to an operation (section 2.6.2): the message is memory, which its producer allocates
@@ -230,7 +239,12 @@ type OnHost<T> = std::sync::Mutex<T>;
 /// Runs messages through a queue between threads on these hardware threads. Messages that fill the queue for the first
 /// time are not measured. A message's latency begins with the attempt that put it in: waiting for room is not part of it.
 fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], messages: u64) -> Figures {
+    // What is asked for beside the queue is there before the gate opens, and the queue does not grow before.
+    let held = |anew| if contender.weighed { thalweg_sim::held(anew).unwrap_or_default() } else { Held::default() };
+    let before = held(false).now;
     let (sending, receiving) = (contender.make)(producers.len(), consumers.len());
+    let made = held(false).now - before;
+    let [at_the_gate, grown] = [(); 2].map(|()| Counter::new());
     let threads = producers.len() + consumers.len();
     let ready = CachePadded(AtomicUsize::new(0));
     let go = CachePadded(AtomicU64::new(0));
@@ -238,6 +252,7 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
         thread::pin_current(cpu).expect("the machine has this thread");
         // The last one opens the gate.
         if ready.fetch_add(1, AcqRel) + 1 == threads {
+            at_the_gate.set(held(true).now as u64);
             go.store(1, Release);
         }
         spin::until(|| (go.load(Acquire) == 1).then_some(()));
@@ -257,6 +272,7 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
     thread::scope(|scope| {
         let (start, stamp, complex, warmed) = (&start, &stamp, &complex, &warmed);
         let (entered, arrived, inside, waits) = (&entered, &arrived, &inside, &waits);
+        let (held, at_the_gate, grown) = (&held, &at_the_gate, &grown);
         let producers: Vec<_> = (sending.into_iter().zip(producers).enumerate())
             .map(|(number, (mut push, &cpu))| {
                 scope.spawn(move || {
@@ -301,6 +317,7 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
                             complex.operation(producer, message % each, Access::Read, &mut rng);
                         }
                     }
+                    grown.set(held(false).most as u64 - at_the_gate.get());
                     (count, time::now())
                 })
             })
@@ -321,7 +338,9 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
         waits.sort_unstable();
         let longest = |but: usize| waits.len().checked_sub(1 + but).map_or(0.0, |at| waits[at] as f64);
         let waits = [(WAITS[0], longest(waits.len() / 1000)), (WAITS[1], longest(0))];
-        let more = [(UNFAIR, unfair), (FILL, fill)].into_iter().chain(waits).collect();
+        let bytes = [(HELD[0], made as f64), (HELD[1], made as f64 + grown.get() as f64)];
+        let bytes = bytes.into_iter().filter(|_| contender.weighed);
+        let more = [(UNFAIR, unfair), (FILL, fill)].into_iter().chain(waits).chain(bytes).collect();
         Figures { more, ..Figures::new(all - warm, nanos) }
     })
 }
