@@ -65,7 +65,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 18] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 19] = [
         &ff::simulated::EXPERIMENTS,
         &[ff::frames::EXPERIMENT],
         &figures::thesis::EXPERIMENTS,
@@ -84,6 +84,7 @@ pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::ex
         &[figures::vl::BEYOND],
         &figures::queues::EXPERIMENTS,
         &figures::streams::EXPERIMENTS,
+        &[figures::workers::EXPERIMENT],
     ];
     parts.into_iter().flatten()
 }

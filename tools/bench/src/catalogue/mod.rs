@@ -114,6 +114,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "sim/chunk-ring", asks: "the chunk ring: one to one, by distance", native: false, machine: Some("x86-88t") },
     Entry { name: "sim/chain", asks: "streams: a source, six stages of 200 cycles, a sink", native: false, machine: Some("x86-88t") },
     Entry { name: "sim/farm", asks: "streams: a source, a parallel kernel of 20000 cycles, a sink", native: false, machine: Some("x86-88t") },
+    Entry { name: "sim/workers", asks: "streams: the graphs of streams/workers and two farms of frames, with 1, 2, 4 ... workers and with the default, which is to come within 10 % of the best", native: false, machine: Some("arm-96t") },
 ];
 
 /// An experiment of the model checker, which `cargo proof` runs: its name, what it asks, and the command.

@@ -36,3 +36,5 @@ pub(crate) mod thesis;
 pub(crate) mod uring;
 #[cfg(feature = "machines")]
 pub(crate) mod vl;
+#[cfg(feature = "machines")]
+pub(crate) mod workers;
