@@ -81,7 +81,7 @@ pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::ex
         &[figures::shares::EXPERIMENT],
         &figures::vl::EXPERIMENTS,
         &figures::vl::QUEUES,
-        &[figures::vl::BEYOND],
+        &[figures::vl::BEYOND, figures::vl::EDGES],
         &figures::queues::EXPERIMENTS,
         &figures::streams::EXPERIMENTS,
         &[figures::workers::EXPERIMENT],

@@ -19,6 +19,7 @@ mod storage;
 pub use limits::Capacity;
 pub(crate) use receiver::{Receiver, SharedReceiver};
 pub(crate) use sender::Sender;
+pub(crate) use storage::Channels;
 pub use storage::Storage;
 
 use crate::block::Block;
@@ -133,9 +134,10 @@ pub(crate) enum Taker {
     Many(SharedReceiver),
 }
 
-/// A new edge with both ends, one of `edges`. `assembler` is there if it is windowed.
+/// A new edge with both ends, one of `edges`, of which `channels` has those on a device. `assembler` is there if it is windowed.
 pub(crate) fn edge<'r>(
     edges: usize,
+    channels: &mut Channels,
     plan: Plan,
     assembler: Option<Box<dyn Assemble + 'r>>,
     block_len: u32,
@@ -147,7 +149,11 @@ pub(crate) fn edge<'r>(
         let edge = Arc::new(Edge::new(plan, slots, block_len));
         (edge.clone(), Sender::new(edge.clone(), tx, assembler), Taker::Many(SharedReceiver::new(edge, rx)))
     } else {
-        let (tx, rx) = if plan.newest { storage::newest(slots) } else { storage::exclusive(plan.storage, slots) };
+        let (tx, rx) = match channels.take(plan.id) {
+            Some(ends) => ends,
+            None if plan.newest => storage::newest(slots),
+            None => storage::exclusive(plan.storage, slots),
+        };
         let edge = Arc::new(Edge::new(plan, slots, block_len));
         (edge.clone(), Sender::new(edge.clone(), tx, assembler), Taker::One(Receiver::new(edge, rx)))
     }
@@ -313,7 +319,7 @@ impl Edge {
     /// Something waits in the spill, and the queue has room for it.
     pub(crate) fn can_flush(&self) -> bool {
         let spilled = self.spilled.load(Relaxed);
-        spilled > 0 && self.backlog() < (self.slots / 2 + spilled) as u64
+        spilled > 0 && self.backlog() < (self.plan.storage.tries_again_below(self.slots) + spilled) as u64
     }
 
     /// Something waits in the spill, and there is no room for it yet.

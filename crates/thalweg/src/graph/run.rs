@@ -3,7 +3,7 @@
 use crate::block::MOST_BYTES;
 use crate::block::windows::Assemble;
 use crate::control::Control;
-use crate::edge::{self, Edge, Plan, Sender, Storage, Taker};
+use crate::edge::{self, Channels, Edge, Plan, Sender, Storage, Taker};
 use crate::error::{Caught, Error, Refusal, Result, Whole, catch};
 use crate::exec::{self, Component, Parts, Post};
 use crate::graph::Graph;
@@ -68,6 +68,10 @@ impl<'env> Graph<'env> {
         if refusals.is_empty() {
             refusals = draft.start_tasks();
         }
+        let channels = draft.channels().unwrap_or_else(|refusal| {
+            refusals.push(refusal);
+            Channels::default()
+        });
         let tasks = draft.gates();
         let result = if refusals.is_empty() {
             draft.outsides().for_each(Outside::reopen);
@@ -75,7 +79,7 @@ impl<'env> Graph<'env> {
             let _noted = crate::daemon::note(&control.eyes);
             let span = Span::of_run(control.graph, scheme.name(), draft.kernels.len());
             span.within(|| {
-                let result = exec::run(draft.parts(scheme, &control), control, scheme, &|| tasks.open());
+                let result = exec::run(draft.parts(scheme, channels, &control), control, scheme, &|| tasks.open());
                 spans::ended(&result);
                 result
             })
@@ -137,6 +141,20 @@ impl Draft<'_> {
         (plan, block_len)
     }
 
+    /// Opens the channels of edges that lie on a device.
+    fn channels(&self) -> std::result::Result<Channels, Refusal> {
+        let is_on_device = |link: &Link| link.spec.storage.is_some_and(Storage::is_on_device);
+        let edges: Vec<_> = (0..self.links.len()).filter(|&id| is_on_device(&self.links[id])).collect();
+        Channels::open(&edges).map_err(|reason| {
+            let kernel = &self.kernels[self.links[edges[0]].to.kernel];
+            let reason = format!(
+                "{} edges lie on a device, as the one that leads here: {reason}; take less of Storage::Device",
+                edges.len()
+            );
+            Refusal { kernel: format!("{} ({})", kernel.name, kernel.place), reason }
+        })
+    }
+
     /// How many workers there may be, and how many start.
     fn crew(&self, scheme: Scheme) -> (usize, usize) {
         let (most, start) = scheme.crew(self.kernels.iter().map(|kernel| (kernel.body.is_parallel(), kernel.hint)));
@@ -147,7 +165,7 @@ impl Draft<'_> {
     }
 
     /// The parts of a run, which borrow the kernels' code.
-    pub(crate) fn parts<'r>(&'r mut self, scheme: Scheme, control: &Control) -> Parts<'r> {
+    pub(crate) fn parts<'r>(&'r mut self, scheme: Scheme, mut channels: Channels, control: &Control) -> Parts<'r> {
         let mut latencies = self.latencies.clone();
         if control.eyes.wants_all_latencies() {
             let more = self.sources_and_sinks();
@@ -163,7 +181,7 @@ impl Draft<'_> {
             let (plan, block_len) = self.plan(id, scheme, &wiring.outputs, &component_of);
             let window = self.kernels[plan.to].window.as_ref();
             let assembler = window.map(|window| -> Box<dyn Assemble + 'r> { (window.assembler)() });
-            let (edge, sender, taker) = edge::edge(self.links.len(), plan, assembler, block_len);
+            let (edge, sender, taker) = edge::edge(self.links.len(), &mut channels, plan, assembler, block_len);
             edges.push(edge);
             senders.push(Some(sender));
             takers.push(Some(taker));
@@ -260,6 +278,6 @@ impl Graph<'_> {
         look: impl FnOnce(&exec::Core<'_>, &crate::scheme::View<'_>) -> R,
     ) -> R {
         let control = self.control.clone();
-        exec::looked_at(self.draft.get_mut().parts(scheme, &control), control, scheme, look)
+        exec::looked_at(self.draft.get_mut().parts(scheme, Channels::default(), &control), control, scheme, look)
     }
 }

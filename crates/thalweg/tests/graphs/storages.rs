@@ -5,8 +5,26 @@ use thalweg::prelude::*;
 use thalweg::{End, Storage};
 use thalweg_check::Fuzz;
 
-const ALL: [Storage; 4] = [Storage::Ring, Storage::Growing, Storage::Linked, Storage::Many];
+const ALL: &[Storage] = &[
+    Storage::Ring,
+    Storage::Growing,
+    Storage::Linked,
+    Storage::Many,
+    #[cfg(feature = "link")]
+    Storage::Device,
+];
 const FOR_MANY: [Storage; 2] = [Storage::Linked, Storage::Many];
+
+fn takes_a_thread(storage: Storage) -> bool {
+    #[cfg(feature = "link")]
+    let takes = storage == Storage::Device;
+    #[cfg(not(feature = "link"))]
+    let takes = {
+        _ = storage;
+        false
+    };
+    takes
+}
 
 /// Through each kind of kernel: fused, parallel, with windows, with firings.
 #[test]
@@ -31,8 +49,10 @@ fn every_storage_under_every_scheme_computes_what_a_loop_does() {
         }
     }
     for scheme in Scheme::names().map(|name| Scheme::named(name).unwrap().workers(3)) {
-        for storage in ALL {
-            for many in FOR_MANY {
+        for &storage in ALL {
+            // The thread that stands for a device takes a CPU from the workers.
+            let with = if takes_a_thread(storage) { 1 } else { FOR_MANY.len() };
+            for many in FOR_MANY.into_iter().take(with) {
                 let mut seen = Vec::new();
                 let mut graph = Graph::new();
                 let triple = graph.parallel_map(|x: u64| 3 * x);
@@ -74,7 +94,7 @@ fn the_report_says_who_chose() {
 #[test]
 fn a_capacity_holds_whatever_carries_the_edge() {
     for scheme in Scheme::names().map(|name| Scheme::named(name).unwrap().workers(2)) {
-        for storage in ALL {
+        for &storage in ALL {
             let mut graph = Graph::new();
             let mut seen = 0_u64;
             let many = graph.flat_map(|x: u64| (0..1000).map(move |y| 1000 * x + y));
@@ -95,7 +115,7 @@ fn a_capacity_holds_whatever_carries_the_edge() {
 #[test]
 fn a_cancelled_run_drops_each_message_once() {
     for name in Scheme::names() {
-        for (storage, many) in ALL.into_iter().zip(FOR_MANY.into_iter().cycle()) {
+        for (storage, many) in ALL.iter().copied().zip(FOR_MANY.into_iter().cycle()) {
             let ledger = Ledger::new(1 << 20);
             let ours = ledger.clone();
             within(SOON, move || {
@@ -124,7 +144,7 @@ fn a_cancelled_run_drops_each_message_once() {
 /// Edges of one message, or of a few that wait beside the storage: every hand-over is a wait.
 #[test]
 fn every_interleaving_delivers() {
-    for (storage, many) in ALL.into_iter().zip(FOR_MANY.into_iter().cycle()) {
+    for (storage, many) in ALL.iter().copied().zip(FOR_MANY.into_iter().cycle()) {
         for name in ["depth_first", "raft", "pw", "mix"] {
             Fuzz::new().seeds(0..100).threads(2).stack_bytes(1 << 20).run(|| {
                 let mut seen = Vec::new();
@@ -144,7 +164,7 @@ fn every_interleaving_delivers() {
 #[test]
 fn what_does_not_fit_is_refused_before_anything_runs() {
     let refusal = |graph: &mut Graph<'_>| graph.run(Scheme::default()).unwrap_err().to_string();
-    for storage in ALL {
+    for &storage in ALL {
         let mut given = 0;
         let mut graph = Graph::new();
         let numbers = graph.source((0..9_u64).inspect(|_| given += 1));
@@ -172,5 +192,62 @@ fn what_does_not_fit_is_refused_before_anything_runs() {
             let text = refusal(&mut graph);
             assert!(text.contains(&told), "{text}");
         }
+    }
+}
+
+/// Each run has its own device, which has 64 queues.
+#[cfg(feature = "link")]
+#[test]
+fn more_edges_than_a_device_has_queues_are_refused_and_fewer_are_not() {
+    for (edges, fits) in [(64, true), (65, false)] {
+        let mut graph = Graph::new();
+        let mut seen = 0;
+        let mut path = graph.source(0..10_u64).into_path();
+        for _ in 1..edges {
+            path = path.storage(Storage::Device) >> graph.sequential(|x: u64, out: &mut Output<u64>| out.push(x + 1));
+        }
+        let sink = graph.sink(|x: u64| seen += x);
+        graph.name(sink, "last");
+        graph += path.storage(Storage::Device) >> sink;
+        for _ in 0..2 {
+            match graph.run(Scheme::default()) {
+                Ok(report) => assert!(fits && report.edges[0].storage == "virtual_link", "{report}"),
+                Err(error) => {
+                    let told = "65 edges lie on a device, as the one that leads here: the routing device has no room for another channel; take less of Storage::Device";
+                    assert!(!fits && error.to_string().contains(told), "{error}");
+                }
+            }
+        }
+        drop(graph);
+        assert_eq!(seen, if fits { 45 + 63 * 10 } else { 0 });
+    }
+}
+
+/// A taker that leaves early, and an error in the middle: what lies on the device is dropped, once.
+#[cfg(feature = "link")]
+#[test]
+fn what_lies_on_a_device_at_the_end_is_dropped_once() {
+    for fails in [false, true] {
+        let ledger = Ledger::new(1 << 16);
+        let ours = ledger.clone();
+        within(SOON, move || {
+            let mut left = 100;
+            let mut graph = Graph::new();
+            let tokens = graph.source((0..).map_while(|x| (x < 50_000).then(|| Token::of(&ours, x))));
+            let pass = graph.sequential(|token: Token, out: &mut Output<Token>| out.push(token));
+            let sink = graph.sink(move |_: Token| {
+                left -= 1;
+                assert!(!fails || left > 0, "enough");
+            });
+            graph += tokens.fixed(16).storage(Storage::Device) >> pass;
+            if fails {
+                graph += pass.fixed(16).storage(Storage::Device) >> sink;
+                graph.run(Scheme::default().workers(2)).unwrap_err();
+            } else {
+                graph += pass.fixed(16).storage(Storage::Device) >> graph.take(100) >> sink;
+                graph.run(Scheme::default().workers(2)).unwrap();
+            }
+        });
+        ledger.is_settled();
     }
 }

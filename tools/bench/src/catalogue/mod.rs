@@ -105,6 +105,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "vl/bitonic", asks: "Virtual-Link: a master and 1 to 15 workers sort", native: false, machine: Some("vl-16") },
     Entry { name: "vl/pipeline", asks: "Virtual-Link: packets through four stages and back", native: false, machine: Some("vl-16") },
     Entry { name: "vl/stream", asks: "Virtual-Link: STREAM beside ping-pong", native: false, machine: Some("vl-16") },
+    Entry { name: "vl/streams", asks: "what streams gain when their edges are Virtual-Link's: one chain with each storage, with blocks of one message and of many", native: false, machine: Some("vl-16") },
     Entry { name: "vl/beyond", asks: "Virtual-Link beside BBQ, CNQ and FastForward on 16, 64 and 256 cores; how many devices and slots so many need", native: false, machine: Some("vl-256") },
     Entry { name: "vl/queues", asks: "Virtual-Link beside BBQ, CNQ, FastForward and others: queues alone, of words", native: false, machine: Some("vl-16") },
     Entry { name: "sim/bbq", asks: "BBQ: one to one, then n to n, n to one, one to n", native: false, machine: Some("x86-88t") },

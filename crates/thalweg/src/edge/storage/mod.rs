@@ -4,12 +4,33 @@
 //! sequential or parallel. What finds it full waits with the [`Sender`](super::Sender).
 
 mod bbq;
+#[cfg(feature = "link")]
+mod device;
 mod fast_forward;
 mod growing;
 mod linked;
 
 use crate::block::Block;
 use std::fmt;
+
+#[cfg(feature = "link")]
+pub(crate) use device::Channels;
+
+/// The ends of edges on a device: there are none without the feature `link`.
+#[cfg(not(feature = "link"))]
+#[derive(Default)]
+pub(crate) struct Channels;
+
+#[cfg(not(feature = "link"))]
+impl Channels {
+    pub(crate) fn open(_edges: &[usize]) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    pub(crate) fn take(&mut self, _edge: usize) -> Option<(Tx, Rx)> {
+        None
+    }
+}
 
 /// What carries an edge's blocks: see [`Gives::storage`](crate::Gives::storage).
 ///
@@ -36,6 +57,12 @@ pub enum Storage {
     /// A ring of a fixed size for many takers at once (BBQ). To any kernel; what edges to parallel kernels have, and those that keep
     /// [the newest](crate::Gives::newest).
     Many,
+    /// Lines of Virtual-Link's routing device, one for each block (VL §III): the device of the machine that `thalweg-sim` simulates, or a thread for each run
+    /// that stands for one. To a kernel that is not parallel. At most 64 edges of a run.
+    ///
+    /// For research: what a queue in hardware would bring. A thread that stands for it spins while the run goes on, and takes much longer than any other storage.
+    #[cfg(feature = "link")]
+    Device,
 }
 
 impl Storage {
@@ -46,6 +73,8 @@ impl Storage {
             Self::Growing => growing::NAME,
             Self::Linked => linked::NAME,
             Self::Many => bbq::NAME,
+            #[cfg(feature = "link")]
+            Self::Device => device::NAME,
         }
     }
 
@@ -57,6 +86,25 @@ impl Storage {
     /// Whether its sender may take back what is old.
     pub(crate) fn gives_back(self) -> bool {
         self == Self::Many
+    }
+
+    /// With fewer blocks than this in it, of `slots`, its sender tries again what it had no room for. A device has a line for each of its queues, and others
+    /// may have all the rest.
+    pub(super) fn tries_again_below(self, slots: usize) -> usize {
+        match self {
+            #[cfg(feature = "link")]
+            Self::Device => 1,
+            _ => slots / 2,
+        }
+    }
+
+    /// Whether it lies on a device.
+    pub(crate) fn is_on_device(self) -> bool {
+        #[cfg(feature = "link")]
+        let is = self == Self::Device;
+        #[cfg(not(feature = "link"))]
+        let is = false;
+        is
     }
 }
 
@@ -72,6 +120,8 @@ pub(crate) enum Tx {
     Growing(growing::Tx),
     Linked(linked::Tx),
     Bbq(bbq::Tx),
+    #[cfg(feature = "link")]
+    Device(Box<device::Tx>),
     /// Beside whose taker the sender takes what is old.
     Newest(bbq::Tx, bbq::Rx),
 }
@@ -82,6 +132,8 @@ pub(crate) enum Rx {
     Growing(growing::Rx),
     Linked(linked::Rx),
     Bbq(bbq::Rx),
+    #[cfg(feature = "link")]
+    Device(Box<device::Rx>),
 }
 
 /// The taking end of a storage with many takers.
@@ -99,6 +151,8 @@ impl Tx {
             Self::Growing(tx) => tx.try_push(block).map_err(|refused| refused.into_inner()),
             Self::Linked(tx) => tx.try_push(block).map_err(|refused| refused.into_inner()),
             Self::Bbq(tx) | Self::Newest(tx, _) => tx.try_push(block).map_err(|refused| refused.into_inner()),
+            #[cfg(feature = "link")]
+            Self::Device(tx) => tx.try_push(block),
         }
     }
 
@@ -106,7 +160,7 @@ impl Tx {
     pub(super) fn take_back(&mut self) -> Option<Block> {
         match self {
             Self::Newest(_, rx) => rx.try_pop().ok(),
-            Self::FastForward(_) | Self::Growing(_) | Self::Linked(_) | Self::Bbq(_) => None,
+            _ => None,
         }
     }
 }
@@ -120,6 +174,8 @@ impl Rx {
             Self::Growing(rx) => rx.try_pop().ok(),
             Self::Linked(rx) => rx.try_pop().ok(),
             Self::Bbq(rx) => rx.try_pop().ok(),
+            #[cfg(feature = "link")]
+            Self::Device(rx) => rx.try_pop(),
         }
     }
 }
@@ -154,6 +210,8 @@ pub(super) fn exclusive(storage: Storage, slots: usize) -> (Tx, Rx) {
             let (tx, rx) = bbq::make(slots);
             (Tx::Bbq(tx), Rx::Bbq(rx))
         }
+        #[cfg(feature = "link")]
+        Storage::Device => unreachable!("its ends are there before the run"),
     }
 }
 
@@ -174,6 +232,6 @@ pub(super) fn shared(storage: Storage, slots: usize) -> (Tx, SharedRx) {
             let (tx, rx) = bbq::make(slots);
             (Tx::Bbq(tx), SharedRx::Bbq(rx))
         }
-        Storage::Ring | Storage::Growing => unreachable!("the graph is refused"),
+        _ => unreachable!("the graph is refused"),
     }
 }

@@ -1,12 +1,14 @@
 //! Virtual-Link's seven benchmarks, on its devices and on software queues.
 
 mod beyond;
+mod edges;
 mod figures;
 mod net;
 mod patterns;
 mod queues;
 
 pub(crate) use beyond::EXPERIMENT as BEYOND;
+pub(crate) use edges::EXPERIMENT as EDGES;
 pub(crate) use figures::beside_the_paper;
 pub(crate) use queues::EXPERIMENTS as QUEUES;
 
