@@ -49,7 +49,7 @@ fn plan(setting: &Setting<'_>) -> Vec<Point> {
                 params: json!({ "messages": messages, "workers": workers, "work_cycles": WORK, "holds": holds }),
                 threads: setting.threads,
                 messages,
-                device: (storage == Storage::Device).then(|| Device::VirtualLink(setting.routing)),
+                device: (storage == Storage::Device).then_some(Device::VirtualLink(setting.routing)),
                 client: Box::new(move || {
                     let scheme = Scheme::named(scheme).expect("a scheme's name").workers(workers);
                     Figures::timed(messages, || run(scheme, storage, holds, messages))
