@@ -176,10 +176,9 @@ impl Runs {
 }
 
 impl Entry {
-    /// What it could use lately at most, and how much work waited on the average.
+    /// What it could use lately at most, and how much work waits now: a burst is seen at the first look.
     fn wish(&self) -> Wish {
         let could = self.seen.iter().map(|demand| demand.could).max().unwrap_or(0);
-        let work = self.seen.iter().fold(0_u64, |sum, demand| sum.saturating_add(demand.work));
-        Wish { could: could.try_into().unwrap_or(u32::MAX), work: work / RECENT as u64 }
+        Wish { could: could.try_into().unwrap_or(u32::MAX), work: self.seen[0].work }
     }
 }

@@ -414,6 +414,10 @@ impl<T: Send> crate::kernel::Outside for Watch<T> {
         !self.queue.is_empty() || self.queue.is_closed() || self.lid.has_failed()
     }
 
+    fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
     fn reopen(&self) {
         self.lid.open();
     }

@@ -43,7 +43,7 @@ impl Look for Glimpse<'_, '_> {
     }
 }
 
-/// What could be used now: by the workers that are at work, and for what is ready and nobody is at. No more than there are.
+/// What could be used now: by the workers that are at work, for what is ready and nobody is at, and for what waits in inlets. No more than there are.
 fn demand(core: &Core<'_>) -> Demand {
     let works = core.rows.iter().filter(|row| row.worker.in_code.load(Relaxed)).count();
     let (mut could, mut work) = (works, 0_u64);
@@ -52,6 +52,18 @@ fn demand(core: &Core<'_>) -> Demand {
         // Of a sequential kernel one worker at a time sees to all of them.
         could += if facts.is_parallel() { blocks as usize } else { 1 };
         work = work.saturating_add(blocks.saturating_mul(core.seats[kernel].pace.block_time.load(Relaxed)));
+    }
+    let kernels = &core.topology.kernels;
+    let waiting: usize = core.seats.iter().filter_map(|seat| seat.outside).map(|outside| outside.waiting()).sum();
+    if waiting > 0 {
+        // Edges hold little of what has come. What one more will take is known by those before it: the time of all kernels for each message of a source.
+        let busy: u64 = core.rows.iter().flat_map(|row| &row.kernels).map(|kernel| kernel.busy.get()).sum();
+        let sources = kernels.iter().filter(|kernel| kernel.inputs.is_empty()).flat_map(|kernel| &kernel.outputs);
+        let given: u64 = sources.map(|&edge| core.edges[edge].given_messages()).sum();
+        work = work.saturating_add((waiting as u64).saturating_mul(busy / given.max(1)));
+        if kernels.iter().any(|kernel| kernel.is_parallel()) {
+            could += waiting;
+        }
     }
     Demand { works, could: could.min(core.rows.len()), work }
 }

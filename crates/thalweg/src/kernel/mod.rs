@@ -124,6 +124,11 @@ pub(crate) trait Outside: Send + Sync {
     /// Whether there is something to give, or room for what is taken; or the end to be noticed.
     fn is_ready(&self) -> bool;
 
+    /// Messages that were pushed from outside and that the graph has not taken yet. A snapshot.
+    fn waiting(&self) -> usize {
+        0
+    }
+
     /// Opens the outer end for the next run.
     fn reopen(&self);
 

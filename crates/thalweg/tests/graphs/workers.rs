@@ -6,6 +6,7 @@ use thalweg::scheme::{Choice, Event, Policy, Setup, View};
 use thalweg::{Cause, Demand, Error};
 use thalweg_sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::time::Duration;
 use thalweg_sync::{spin, thread};
 
 /// A thousand numbers, one more than each, and what arrives.
@@ -242,6 +243,34 @@ fn demand_is_seen_while_a_run_goes_on() {
         *most.lock().unwrap()
     });
     assert!(most.works >= 1 && (most.works..=3).contains(&most.could), "{most:?}");
+}
+
+/// An edge holds four messages; the others wait in the inlet, and count, by what a message has taken so far.
+#[test]
+fn what_waits_in_an_inlet_is_demand_too() {
+    const MESSAGES: usize = 200;
+    const EACH: Duration = Duration::from_millis(1);
+    let seen = within(SOON, || {
+        let seen = Arc::new(Mutex::new(Demand::default()));
+        let mut graph = Graph::new();
+        let allowance = graph.allowance();
+        let (source, inlet) = graph.inlet::<u64>(MESSAGES).unwrap();
+        (0..MESSAGES as u64).for_each(|x| inlet.push(x).unwrap());
+        drop(inlet);
+        let (theirs, half) = (allowance.clone(), seen.clone());
+        let slow = graph.parallel_map(move |x: u64| {
+            thread::sleep(EACH);
+            if x == MESSAGES as u64 / 2 {
+                *half.lock().unwrap() = theirs.demand();
+            }
+            x
+        });
+        graph += source.fixed(4) >> slow >> graph.sink(drop::<u64>);
+        graph.run(Scheme::named("pw").unwrap().workers(2)).unwrap();
+        *seen.lock().unwrap()
+    });
+    // The edges hold eight at most, and a hundred are left.
+    assert!(seen.could == 2 && seen.work > 20 * EACH.as_nanos() as u64, "{seen:?}");
 }
 
 /// Where only one worker may run a kernel, it goes on whatever is allowed; under the default scheme one is enough for anything.

@@ -173,8 +173,7 @@ fn serve(allowances: &[Allowance], cores: usize, done: &AtomicBool) {
         let claims: Vec<Claim> = (seen.iter().zip(&granted))
             .map(|(seen, &had)| {
                 let could = seen.iter().map(|demand| demand.could as u32).max().unwrap_or(0);
-                let work = seen.iter().map(|demand| demand.work / RECENT as u64).sum();
-                Claim { wish: Wish { could, work }, weight: 1, had }
+                Claim { wish: Wish { could, work: seen[0].work }, weight: 1, had }
             })
             .collect();
         granted = share(cores as u32, Policy::Delay, &claims);
