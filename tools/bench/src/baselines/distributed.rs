@@ -28,7 +28,7 @@
 //! - **D1** A node that a link leads to lives until the last end is dropped.
 //! - **D2** A node is in the list, among the spare ones, or with the one thread that took it out. Links carry a tag that each change raises, so an exchange
 //!   that succeeds has seen no other change, but for 2^16 of them meanwhile.
-//! - **D3** A node's item may be read by others later than it was taken out, but then the reader's exchange of the head fails, and it forgets what it read.
+//! - **D3** A pop may read a node's item after another pop took that node out. Then its exchange of the head fails, and the pop forgets the item.
 
 use std::ptr;
 

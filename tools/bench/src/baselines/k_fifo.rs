@@ -169,7 +169,7 @@ impl Shared {
     }
 
     fn advance(&self, end: &AtomicU64, from: Place) {
-        // Who loses finds it advanced, or its version raised.
+        // The exchange fails if another end has advanced the place, or raised its version.
         let _ = end.compare_exchange(from.0, from.next().0, SeqCst, SeqCst);
     }
 

@@ -67,7 +67,7 @@ impl Contender {
         Self { complex: true, ..self }
     }
 
-    /// With [what it holds](HELD) among the figures.
+    /// The same point with the bytes that its queue [holds](HELD) among the figures.
     pub(crate) fn weighed(self) -> Self {
         Self { weighed: true, ..self }
     }

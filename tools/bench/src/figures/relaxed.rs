@@ -63,10 +63,10 @@ const GROW: &str = "bounded queues 1 MB, the initial memory; each of the others 
 const SAYS: Says =
     &[("NP1C", GROW), ("1PNC", "bounded queues 1 MB, the others less than with many producers"), ("NPNC", GROW)];
 
-/// Who asks for memory when nobody takes what is there. LPRQ gives none back before the end, so it counts what it ever held.
+/// Queues that ask for memory while items wait. LPRQ gives no memory back before its end, so its bytes are all that it ever asked for.
 const GROWING: [&str; 3] = ["lprq", "radq", "lldq"];
 
-/// A bounded queue may hold so many times what it was made with, or it is none.
+/// A bounded queue holds at most so many times the bytes that it was made with.
 const AS_MADE: f64 = 1.01;
 
 /// The thesis does not say how many messages its runs have. A queue that grows does so significantly if it holds so many bytes more than it was made with, for each

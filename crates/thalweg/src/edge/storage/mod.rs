@@ -88,13 +88,13 @@ impl Storage {
         self == Self::Many
     }
 
-    /// With fewer blocks than this in it, of `slots`, its sender tries again what it had no room for. A device has a line for each of its queues, and others
-    /// may have all the rest.
+    /// The sender tries refused blocks again when fewer blocks than this are in the storage, of `slots`. A device keeps one line for each of its queues;
+    /// other queues may have all the rest.
     pub(super) fn tries_again_below(self, slots: usize) -> usize {
         match self {
             #[cfg(feature = "link")]
             Self::Device => 1,
-            _ => slots / 2,
+            Self::Ring | Self::Growing | Self::Linked | Self::Many => slots / 2,
         }
     }
 
@@ -160,7 +160,9 @@ impl Tx {
     pub(super) fn take_back(&mut self) -> Option<Block> {
         match self {
             Self::Newest(_, rx) => rx.try_pop().ok(),
-            _ => None,
+            Self::FastForward(_) | Self::Growing(_) | Self::Linked(_) | Self::Bbq(_) => None,
+            #[cfg(feature = "link")]
+            Self::Device(_) => None,
         }
     }
 }
@@ -232,6 +234,8 @@ pub(super) fn shared(storage: Storage, slots: usize) -> (Tx, SharedRx) {
             let (tx, rx) = bbq::make(slots);
             (Tx::Bbq(tx), SharedRx::Bbq(rx))
         }
-        _ => unreachable!("the graph is refused"),
+        Storage::Ring | Storage::Growing => unreachable!("the graph is refused"),
+        #[cfg(feature = "link")]
+        Storage::Device => unreachable!("the graph is refused"),
     }
 }
