@@ -2,26 +2,27 @@
 //!
 //! A second worker makes a cheap short pipeline slower, since its blocks change cores, and a costly one twice as fast. So the first
 //! worker now and then compares: how much work was done in a short time with this many workers, and with more or fewer. It does so three
-//! times, back and forth, and the median counts: a system may take a CPU away for as long as one takes. Work is
+//! times, back and forth, and the median counts, or twice if both say the same: a system may take a CPU away for as long as one takes. Work is
 //! counted in messages, each at what one has cost its kernel so far, so a source that runs ahead into empty queues hardly counts as a
 //! gain. (What they cost within that time would be a guess: of the short activations one in sixteen is timed.)
 //!
 //! What a graph does in its first moments tells nothing: memory is touched for the first time, and blocks are small. So a second worker
 //! is called first, and whether it helps is judged once both have worked for a while, by sending it away again.
 //!
-//! That takes some milliseconds for each number of workers. So at first, while there is work that waits for a worker and is clearly worth one, there are twice as
-//! many every 50 µs, unmeasured; what that has led to is measured then, and if fewer are better, one goes on down.
+//! That takes some milliseconds for each number of workers. So at first there are up to twice as many every 50 µs, unmeasured, while there is work for them that
+//! is clearly [worth it](super::worth). What that has led to is measured then, and if fewer
+//! are better, one goes on down.
 //!
 //! While the first worker is at a message that takes long, it compares nothing. So where a kernel is parallel, the second one is there from the
-//! start, and [watches](watch) for a while before it sleeps on the bench.
+//! start, and [watches](super::crew::watch) for a while before it sleeps on the bench.
 //!
 //! The run may be [allowed](super::bench) fewer than there could be, and the system may take [hardware threads](super::follow) away. Then no more are tried, and when that changes all begins anew.
 
+use super::crew::set_target;
 use super::worker::Worker;
+use super::worth::{totals, worth};
 use std::fmt;
 use thalweg_sync::atomic::Ordering::*;
-use thalweg_sync::park::Parker;
-use thalweg_sync::time::Duration;
 
 /// How long one side of a comparison takes, in nanoseconds.
 const TRIAL: u64 = 400_000;
@@ -41,94 +42,14 @@ const WORTH: f64 = 0.08;
 const CLEAR: f64 = 0.25;
 /// How long a number of workers runs at first before it is looked whether there is work for more, in nanoseconds.
 const RAMP: u64 = 50_000;
-/// How long it is looked whether more wait, from the start and from the last that came: blocks are short at first, and cost little.
+/// How long it is looked whether there is work for more, from the start and from the last that came: blocks are short at first, and cost little.
 const RAMPS: u64 = 500_000;
-/// A block that takes less, in nanoseconds, is not worth a worker before that was measured: much of the time would go into its way to another core.
-const WORTH_MOVING: u64 = 10_000;
 /// How long it takes to see that more are allowed, while fewer are than there could be.
 const BOUNDED: u64 = 2_000_000;
 /// A worker that has nothing to do for more of its time than this needs no help.
 const IDLE: f64 = 0.4;
-/// A block that takes longer than this is worth spreading at once.
-const LONG: u64 = 50_000;
 /// A block that takes longer than this outlasts a comparison.
 const SLOW: u64 = 1_000_000;
-/// How long the second worker waits before it looks what the first is at: doubles from the first to the second.
-const WATCH: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(128));
-/// Looks that found the first worker further than before, after which it sleeps.
-const LOOKS: u32 = 8;
-
-/// The workers that have a thread.
-#[derive(Debug)]
-pub(crate) struct Crew {
-    hired: usize,
-    most: usize,
-}
-
-impl Crew {
-    /// The caller of `run`, and at most so many with it.
-    pub(crate) fn new(most: usize) -> Self {
-        Self { hired: 1, most }
-    }
-
-    /// Everybody has a thread already.
-    pub(crate) fn are_all_hired(&mut self) {
-        self.hired = self.most;
-    }
-
-    /// Returns how many there may be at most: a system that gives no more threads is not asked again.
-    fn hire_up_to(&mut self, count: usize, hire: &dyn Fn(usize) -> bool) -> usize {
-        while self.hired < count.min(self.most) {
-            if hire(self.hired) {
-                self.hired += 1;
-            } else {
-                self.most = self.hired;
-            }
-        }
-        self.most
-    }
-}
-
-/// Lets `target` workers work, as far as there are threads. Returns how many there may be at most.
-fn set_target(worker: &Worker<'_, '_>, target: usize, hire: &dyn Fn(usize) -> bool) -> usize {
-    let core = worker.core;
-    let most = core.crew.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).hire_up_to(target, hire);
-    let (target, set) = (target.min(most), |target| core.target.store(target, Release));
-    match core.control.eyes.pane() {
-        Some(pane) => pane.ask(target, set),
-        None => set(target),
-    }
-    worker.row.worker.decisions.add(1);
-    core.bench.call();
-    // Who should sit out now may be asleep; who was called back should find what there is.
-    core.control.bell.ring_all();
-    worker.make_way();
-    most
-}
-
-/// The second worker, which is not needed now, looks now and then whether the first is still at what it was at while there is more to do. Then it
-/// calls everybody: who is not needed finds nothing, and sleeps. Returns when it has, when it is `over`, or when all goes well.
-pub(crate) fn watch(worker: &Worker<'_, '_>, hire: &dyn Fn(usize) -> bool, over: impl Fn() -> bool) {
-    let core = worker.core;
-    let activations = || core.rows[0].kernels.iter().map(|stats| stats.activations.get()).sum::<u64>();
-    // Of its own: a token that comes late must wake nobody from another sleep.
-    let parker = Parker::new();
-    let (mut limit, mut before, mut looks) = (WATCH.0, activations(), 0);
-    while looks < LOOKS && !core.bench.wait_at_most(&parker, limit, &over) {
-        let now = activations();
-        if now != before {
-            looks += 1;
-        } else if (0..core.seats.len()).any(|kernel| core.is_ready(kernel)) {
-            set_target(worker, core.rows.len(), hire);
-            return;
-        } else if core.control.bell.all_asleep().is_some() {
-            return;
-        }
-        before = now;
-        limit = (limit * 2).min(WATCH.1);
-    }
-}
-
 /// What was done in a phase.
 #[derive(Debug, Default)]
 struct Sample {
@@ -214,18 +135,6 @@ impl<'a> Elastic<'a> {
         }
     }
 
-    /// Messages of a kernel since the run began, and the nanoseconds they took.
-    fn totals(worker: &Worker<'_, '_>, kernel: usize) -> (u64, u64) {
-        let stats = worker.core.rows.iter().map(|row| &row.kernels[kernel]);
-        let sent: u64 = worker.core.topology.kernels[kernel]
-            .outputs
-            .iter()
-            .map(|&edge| worker.core.edges[edge].sent_messages())
-            .sum();
-        let (messages, busy) = stats.fold((0, 0), |(m, b), stats| (m + stats.messages.get(), b + stats.busy.get()));
-        (if worker.core.topology.kernels[kernel].is_source() { sent } else { messages }, busy)
-    }
-
     /// Nanoseconds that a block of a kernel took so far, on the average: a single one may have been interrupted.
     fn block_cost(worker: &Worker<'_, '_>, kernel: usize) -> u64 {
         let stats = worker.core.rows.iter().map(|row| &row.kernels[kernel]);
@@ -274,26 +183,6 @@ impl<'a> Elastic<'a> {
         self.most = set_target(worker, target, self.hire);
     }
 
-    /// How many of those parts of the work that wait for a worker now are worth one of their own, if there are `target`.
-    fn waiting(&self, worker: &Worker<'_, '_>, target: usize) -> usize {
-        let core = worker.core;
-        let of_kernel = |kernel: usize| {
-            let facts = &core.topology.kernels[kernel];
-            // A kernel that was declared parallel is believed to be worth it.
-            let least = if facts.is_parallel() { WORTH_MOVING / 8 } else { WORTH_MOVING };
-            if core.seats[kernel].pace.block_time.load(Relaxed) < least || !core.is_ready(kernel) {
-                return 0;
-            }
-            if !facts.is_parallel() {
-                return 1;
-            }
-            let blocks = |edges: &[usize]| edges.iter().map(|&edge| core.edges[edge].backlog() as usize).sum::<usize>();
-            // What takes its results is behind already: more of them would wait there.
-            if blocks(&facts.outputs) > target { 0 } else { blocks(&facts.inputs) }
-        };
-        (0..core.seats.len()).map(of_kernel).sum()
-    }
-
     /// Changes the number of workers, and measures once that has settled.
     fn try_with(&mut self, worker: &Worker<'_, '_>, clock: u64, target: usize) {
         self.set_target(worker, target);
@@ -321,27 +210,26 @@ impl<'a> Elastic<'a> {
             return;
         }
         if self.start.nanos == 0 {
-            // A kernel that was declared parallel is likely worth spreading, and so is one that takes long: do not wait to try.
-            let parallel = worker.core.topology.kernels.iter().any(|facts| facts.is_parallel());
-            let is_long = || worker.core.seats.iter().any(|seat| seat.pace.block_time.load(Relaxed) > LONG);
-            let eager = parallel || is_long();
-            // A declaration is believed for a while: in a short run the time without the second worker would show.
-            self.down = !parallel;
+            // That a kernel is parallel is believed for a while: in a short run the time without the second worker would show.
+            self.down = !worker.core.topology.kernels.iter().any(|facts| facts.is_parallel());
             self.ramps_until = clock + RAMPS;
-            self.begin(worker, clock, Phase::Begin, if eager { TRIAL / 8 } else { TRIAL / 2 });
+            self.begin(worker, clock, Phase::Begin, RAMP);
             return;
         }
         self.sample.take(worker, clock);
         self.sample.subtract(&self.start, target);
+        // A look may come late, as the first worker was at a message that takes long.
+        let more = match self.phase {
+            Phase::Begin => worth(worker.core, target).min(target).min(most.saturating_sub(target)),
+            _ => 0,
+        };
         match self.phase {
-            Phase::Begin if self.ramps_until > clock => {
-                let more = self.waiting(worker, target).min(target).min(most.saturating_sub(target));
-                if more > 0 {
-                    self.set_target(worker, target + more);
-                    self.ramps_until = clock + RAMPS;
-                }
+            Phase::Begin if more > 0 => {
+                self.set_target(worker, target + more);
+                self.ramps_until = clock + RAMPS;
                 self.begin(worker, clock, Phase::Begin, RAMP);
             }
+            Phase::Begin if self.ramps_until > clock => self.begin(worker, clock, Phase::Begin, RAMP),
             // So many, as fast as they could come. Whether fewer do as well is measured once that has settled.
             Phase::Begin if target > self.least => {
                 self.down = true;
@@ -390,10 +278,10 @@ impl<'a> Elastic<'a> {
         let (fewer, more) = if one.workers < other.workers { (one, other) } else { (other, one) };
         let (few, many) = (fewer.workers, more.workers);
         self.gains.push(more.gain_over(fewer, |kernel| {
-            let (messages, busy) = Self::totals(worker, kernel);
+            let (messages, busy) = totals(worker.core, kernel);
             busy as f64 / messages.max(1) as f64
         }));
-        if self.gains.len() < ROUNDS {
+        if !is_decided(&self.gains, few, many) {
             self.begin(worker, clock, Phase::Base, TRIAL);
         } else {
             self.judge(worker, clock, few, many);
@@ -431,6 +319,15 @@ impl<'a> Elastic<'a> {
     }
 }
 
+/// Whether no further comparison changes the verdict: the median of three lies between any two of them.
+fn is_decided(gains: &[f64], few: usize, many: usize) -> bool {
+    let verdict = |gain: f64| {
+        let share = share(&mut [gain], few, many);
+        (share > WORTH, share > CLEAR)
+    };
+    gains.len() == ROUNDS || matches!(gains, [one, other] if verdict(*one) == verdict(*other))
+}
+
 /// What the median of `gains` says that `many` workers bring beyond `few`: 1 if each further worker brings as much as those that there were.
 fn share(gains: &mut [f64], few: usize, many: usize) -> f64 {
     gains.sort_by(f64::total_cmp);
@@ -443,7 +340,7 @@ impl Sample {
         self.nanos = clock;
         self.idle = worker.row.worker.idle.get();
         self.messages.clear();
-        self.messages.extend((0..worker.core.seats.len()).map(|kernel| Elastic::totals(worker, kernel).0));
+        self.messages.extend((0..worker.core.seats.len()).map(|kernel| totals(worker.core, kernel).0));
     }
 
     /// Leaves what `workers` workers did since `start`.
@@ -478,6 +375,8 @@ impl fmt::Debug for Elastic<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::exec::crew::Crew;
+    use crate::exec::worth::{WORTH_MOVING, WORTH_SHARING};
     use crate::observe::{self, By, Look};
     use crate::prelude::*;
 
@@ -560,6 +459,19 @@ mod tests {
         assert_eq!(percent([4.0 / 3.0; ROUNDS], 3, 4), 100, "one more of four");
     }
 
+    /// Nanoseconds of a block that is worth a worker of its own.
+    const LONG: u64 = 50_000;
+
+    #[test]
+    fn two_comparisons_that_agree_are_enough() {
+        let decided = |gains: &[f64]| is_decided(gains, 1, 2);
+        assert!(!decided(&[2.0]));
+        assert!(decided(&[2.0, 1.5]) && decided(&[1.0, 0.5]) && decided(&[1.1, 1.2]));
+        assert!(!decided(&[1.0, 1.5]), "worth it or not");
+        assert!(!decided(&[1.2, 1.5]), "clear or not");
+        assert!(decided(&[1.0, 1.5, 1.2]));
+    }
+
     /// How many of eight workers there are after each of `turns` looks, of a graph of a source, a kernel and a sink, if a block takes `nanos` and so
     /// many blocks wait before the kernel and behind it.
     fn ramp(parallel: bool, nanos: u64, waiting: (u64, u64), turns: u64) -> Vec<usize> {
@@ -592,6 +504,39 @@ mod tests {
         assert_eq!(ramp(false, LONG, (100, 0), 3), [1, 2, 3], "one worker at a time runs it");
     }
 
+    /// How many of 64 workers there are after each of `turns` looks, of a source, so many kernels and a sink whose blocks take `nanos`, each but the second
+    /// kernel's, which take `slowest`.
+    fn chain(kernels: usize, nanos: u64, slowest: u64, turns: u64) -> Vec<usize> {
+        let mut graph = Graph::new();
+        let mut path = graph.source(0..0_u64).into_path();
+        for _ in 0..kernels {
+            path = path >> graph.map(|x: u64| x);
+        }
+        graph += path >> graph.sink(drop::<u64>);
+        graph.looked_at(Scheme::default(), |core, _| {
+            *core.crew.lock().unwrap() = Crew::new(64);
+            for (kernel, seat) in core.seats.iter().enumerate() {
+                seat.pace.block_time.store(if kernel == 2 { slowest } else { nanos }, Relaxed);
+            }
+            let (worker, hire) = (Worker::new(core, 0), |_: usize| true);
+            let mut elastic = Elastic::new(&worker, &hire);
+            let mut look = |turn| {
+                elastic.turn(&worker, 1 + turn * RAMP);
+                core.target.load(Relaxed)
+            };
+            (0..turns).map(&mut look).collect()
+        })
+    }
+
+    #[test]
+    fn a_chain_gets_a_worker_for_each_share_though_nothing_waits_in_it() {
+        const SHARE: u64 = WORTH_SHARING;
+        assert_eq!(chain(30, SHARE, SHARE, 8), [1, 2, 4, 8, 16, 32, 32, 32]);
+        assert_eq!(chain(30, SHARE / 4, SHARE / 4, 6), [1, 2, 4, 8, 8, 8], "four kernels are a share");
+        assert_eq!(chain(1, SHARE / 2, SHARE / 2, 4), [1, 1, 1, 1], "all together are one");
+        assert_eq!(chain(30, SHARE, 8 * SHARE, 4), [1, 2, 4, 4], "none is faster than the slowest");
+    }
+
     #[test]
     fn a_second_worker_is_on_call_where_somebody_pushes_from_outside_beside_a_source() {
         let workers = |sources: usize, inlets: usize| {
@@ -608,19 +553,6 @@ mod tests {
         let both = core::cmp::min(2, thalweg_sync::thread::available_parallelism());
         assert_eq!([workers(1, 1), workers(0, 2)], [both; 2]);
         assert_eq!([workers(2, 0), workers(0, 1)], [1; 2]);
-    }
-
-    #[test]
-    fn a_system_that_gives_no_more_threads_is_not_asked_again() {
-        let asked = std::cell::Cell::new(0);
-        let hire = |index: usize| {
-            asked.set(asked.get() + 1);
-            index < 3
-        };
-        let mut crew = Crew::new(8);
-        assert_eq!((crew.hire_up_to(2, &hire), asked.get()), (8, 1));
-        assert_eq!((crew.hire_up_to(6, &hire), asked.get()), (3, 3), "the third is refused");
-        assert_eq!((crew.hire_up_to(6, &hire), asked.get()), (3, 3));
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub(crate) mod activate;
 mod bench;
 pub(crate) mod census;
 mod claim;
+pub(crate) mod crew;
 pub(crate) mod elastic;
 mod follow;
 mod glimpse;
@@ -23,6 +24,7 @@ mod start;
 pub(crate) mod stats;
 mod tell;
 pub(crate) mod worker;
+mod worth;
 
 pub(crate) use census::Component;
 #[cfg(test)]
@@ -122,7 +124,7 @@ pub(crate) struct Core<'r> {
     pub(crate) target: AtomicUsize,
     /// How many the system has hardware threads for now, as far as that is [followed](follow).
     pub(super) ceiling: AtomicUsize,
-    pub(crate) crew: Mutex<elastic::Crew>,
+    pub(crate) crew: Mutex<crew::Crew>,
     pub(crate) bench: bench::Bench,
     lookout: lookout::Lookout,
     /// All workers that there have to be are there.

@@ -2,7 +2,7 @@
 
 use super::census::Component;
 use super::claim::Claim;
-use super::elastic::Crew;
+use super::crew::Crew;
 use super::glimpse::{self, Glimpse};
 use super::homes::Homes;
 use super::stats::Row;

@@ -1,7 +1,8 @@
 //! A worker: asks its policy, activates kernels, sleeps when there is nothing.
 
 use super::Core;
-use super::elastic::{self, Elastic};
+use super::crew;
+use super::elastic::Elastic;
 use super::midway::{Beneath, Shared};
 use super::patrol;
 use super::stats::{At, Row};
@@ -299,7 +300,7 @@ impl<'a, 'r> Worker<'a, 'r> {
         self.row.worker.at.set(At::Bench.number());
         // Only at the start: later a first worker that the system has stopped for a while would look like one at a long message.
         if self.index == 1 && !has_worked {
-            elastic::watch(self, hire, over);
+            crew::watch(self, hire, over);
         }
         let start = self.row.ring.as_ref().map(|_| now());
         self.core.bench.wait(&self.parker, over);
