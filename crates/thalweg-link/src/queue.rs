@@ -17,7 +17,7 @@ use thalweg_queue::{Pop, PopError, Push, PushError, TryPopError, TryPushError, Y
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use thalweg_sync::link::Target;
+use thalweg_sync::link::{self, Target};
 use thalweg_sync::spin;
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -31,6 +31,8 @@ use crate::supervisor::{LinkError, Pages};
 #[derive(Debug)]
 pub(crate) struct Shared {
     target: Target,
+    /// The queue is a device's, not a router's.
+    on_device: bool,
     producers: Side,
     consumers: Side,
     lines: Mutex<Lines>,
@@ -133,8 +135,9 @@ impl Side {
 }
 
 impl Shared {
-    pub(crate) fn new(target: Target) -> Self {
-        Self { target, producers: Side::new(), consumers: Side::new(), lines: Mutex::default() }
+    pub(crate) fn new(target: Target, carrier: &Carrier) -> Self {
+        let on_device = matches!(carrier, Carrier::Hardware);
+        Self { target, on_device, producers: Side::new(), consumers: Side::new(), lines: Mutex::default() }
     }
 
     fn lines(&self) -> MutexGuard<'_, Lines> {
@@ -176,6 +179,15 @@ impl Shared {
         let lines = self.lines();
         // (link.12) has acquired that they are valid, so an empty one was emptied by its consumer.
         lines.left.is_empty() && lines.open.iter().all(|open| open.is_empty())
+    }
+}
+
+impl Drop for Shared {
+    /// No end is left, and nobody can make one. What a device still holds keeps its queue.
+    fn drop(&mut self) {
+        if self.on_device {
+            link::close(self.target);
+        }
     }
 }
 

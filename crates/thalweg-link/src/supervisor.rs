@@ -83,7 +83,8 @@ impl std::error::Error for LinkError {}
 
 impl Supervisor {
     /// Channels on the routing devices of the machine that an engine simulates; so many of them are used in turn. Several
-    /// supervisors divide the devices' queues among them: each has its own names, and its own channels.
+    /// supervisors divide the devices' queues among them: each has its own names, and its own channels. Queues are given back when the
+    /// supervisor is gone and every end of the channel, unless something is left in them.
     pub fn hardware(devices: usize) -> Self {
         Self { carrier: Carrier::Hardware, devices: devices.max(1), names: Mutex::default() }
     }
@@ -112,7 +113,7 @@ impl Supervisor {
             Carrier::Software(_) => Target::new(0, names.next).ok_or(LinkError::TooManyChannels)?,
         };
         names.next += 1;
-        let channel = Channel { carrier: self.carrier.clone(), shared: Arc::new(Shared::new(target)) };
+        let channel = Channel { carrier: self.carrier.clone(), shared: Arc::new(Shared::new(target, &self.carrier)) };
         names.channels.insert(name.to_owned(), channel.clone());
         Ok(channel)
     }

@@ -286,6 +286,38 @@ fn supervisors_divide_a_device() {
     }
 }
 
+/// A device with two queues has enough for any number of channels one after the other, though requests of consumers that have left are still registered.
+#[test]
+fn queues_are_given_back() {
+    for device in [routing(1, 2, 8), Device::Ideal] {
+        run(device, 2, || {
+            for round in 0..20 {
+                let supervisor = Supervisor::hardware(1);
+                let channels = ["a", "b"].map(|name| supervisor.open(name).unwrap());
+                let mut ends = channels
+                    .each_ref()
+                    .map(|channel| (channel.producer::<u64>().unwrap(), channel.consumer_of::<u64>(3).unwrap()));
+                ends.iter_mut().for_each(|(_, rx)| rx.prefetch());
+                for n in round..round + 10 {
+                    ends.iter_mut().for_each(|(tx, _)| tx.push(n).unwrap());
+                    ends.iter_mut().for_each(|(_, rx)| assert_eq!(rx.pop(), Ok(n)));
+                }
+            }
+        });
+    }
+}
+
+/// Nobody gets a queue in which somebody else's lines are.
+#[test]
+fn a_queue_in_which_something_is_left_is_not_given_back() {
+    run(routing(1, 1, 8), 2, || {
+        let mut tx = Supervisor::hardware(1).open("a").unwrap().producer::<u64>().unwrap();
+        tx.push(1).unwrap();
+        drop(tx);
+        assert_eq!(Supervisor::hardware(1).open("b").err(), Some(LinkError::TooManyChannels));
+    });
+}
+
 #[test]
 fn channels_take_the_devices_in_turn() {
     run(routing(2, 1, 1), 2, || {

@@ -293,6 +293,10 @@ unsafe impl Engine for World {
             self.state().device_retired(address);
             return None;
         }
+        if let LinkOperation::Close { target } = operation {
+            self.state().queue_closed(target);
+            return None;
+        }
         if std::thread::panicking() {
             // Nothing may wait now, and a device answers later.
             return None;

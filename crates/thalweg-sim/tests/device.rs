@@ -69,6 +69,23 @@ fn receive(target: Target) -> u64 {
 }
 
 #[test]
+fn a_queue_that_is_given_back_may_be_opened_again_once_it_is_empty() {
+    for device in [routing(), Device::Ideal] {
+        run(device, 1, || {
+            let target = Target::new(0, 3).unwrap();
+            link::close(target);
+            assert!(link::open(target) && !link::open(target), "what is not open is not given back");
+            send(target, 7);
+            link::close(target);
+            assert!(!link::open(target), "a line is in it");
+            assert_eq!(receive(target), 7);
+            while link::holds(target) != Some(0) {}
+            assert!(link::open(target) && !link::open(target), "it is one's");
+        });
+    }
+}
+
+#[test]
 fn a_line_takes_the_way_to_the_device_three_stages_and_the_way_back() {
     let report = run(routing(), 2, || {
         let target = queue(0);

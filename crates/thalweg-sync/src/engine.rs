@@ -105,6 +105,11 @@ pub enum LinkOperation {
         /// The queue.
         target: Target,
     },
+    /// Gives a queue back.
+    Close {
+        /// The queue.
+        target: Target,
+    },
     /// Asks how much is in a queue.
     Holds {
         /// The queue.

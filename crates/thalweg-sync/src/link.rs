@@ -151,6 +151,13 @@ pub fn open(target: Target) -> bool {
     ask(LinkOperation::Open { target }, Location::caller()).is_some()
 }
 
+/// Gives a queue back that nobody has an end of any more, as the system does when its last page is unmapped: an [`open`] may have it as soon
+/// as the device holds nothing of it. The device is not asked, so this costs nothing.
+#[track_caller]
+pub fn close(target: Target) {
+    ask(LinkOperation::Close { target }, Location::caller());
+}
+
 /// How many lines, or values, of a queue the device holds, those on their way to a consumer among them. `None` if there is
 /// no device, or the queue is not open.
 #[track_caller]
@@ -196,6 +203,7 @@ mod tests {
     fn without_a_device_everything_is_refused() {
         let line = core::pin::pin!(Line::new());
         let target = Target::new(0, 0).unwrap();
+        close(target);
         assert!(!open(target));
         select(line.as_ref());
         assert!(!push(target) && !fetch(target) && !enqueue(target, 1));

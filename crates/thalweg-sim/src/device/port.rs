@@ -9,7 +9,7 @@ use super::ideal::Ideal;
 use super::vlrd::{Injection, Packet, Vlrd};
 use super::{Data, Device, Target};
 use crate::threads::{State, Status};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use thalweg_sync::engine::LinkOperation;
 use thalweg_sync::link;
 
@@ -78,6 +78,8 @@ pub(crate) struct Port {
     asked: HashMap<u32, Asked>,
     events: BTreeMap<(u64, u64), Event>,
     number: u64,
+    /// Queues that are open on the device and nobody's, by device and number. What is asked of them is for lines that are not pushable any more.
+    given_back: BTreeSet<(usize, usize)>,
 }
 
 impl Port {
@@ -91,7 +93,15 @@ impl Port {
             Device::Caf(credits) => (Kind::Caf { caf: Caf::new(credits), free: 0 }, credits.way),
         };
         let selected = vec![None; places];
-        Self { kind, way, selected, asked: HashMap::new(), events: BTreeMap::new(), number: 0 }
+        Self {
+            kind,
+            way,
+            selected,
+            asked: HashMap::new(),
+            events: BTreeMap::new(),
+            number: 0,
+            given_back: BTreeSet::new(),
+        }
     }
 
     fn at(&mut self, time: u64, event: Event) {
@@ -134,6 +144,7 @@ impl Port {
             LinkOperation::Push { target }
             | LinkOperation::Fetch { target }
             | LinkOperation::Open { target }
+            | LinkOperation::Close { target }
             | LinkOperation::Holds { target }
             | LinkOperation::Enqueue { target, .. }
             | LinkOperation::Dequeue { target } => target,
@@ -143,10 +154,20 @@ impl Port {
 
     fn open(&mut self, target: link::Target) -> bool {
         let (device, sqi) = (target.device(), target.sqi());
+        if self.holds(target) == Some(0) && self.given_back.remove(&(device, sqi)) {
+            return true;
+        }
         match &mut self.kind {
             Kind::Routing(all) => all.get_mut(device).is_some_and(|one| one.vlrd.open(sqi)),
             Kind::Ideal(ideal) => ideal.open(sqi),
             Kind::Caf { caf, .. } => caf.open(sqi),
+        }
+    }
+
+    /// The queue is nobody's, if it is open.
+    fn close(&mut self, target: link::Target) {
+        if self.has(LinkOperation::Close { target }) && self.holds(target).is_some() {
+            self.given_back.insert((target.device(), target.sqi()));
         }
     }
 
@@ -186,6 +207,13 @@ pub(crate) enum Issued {
 }
 
 impl State {
+    /// A queue is given back, at once: nobody waits for the device, as a destructor does it.
+    pub(crate) fn queue_closed(&mut self, target: link::Target) {
+        if let Some(port) = &mut self.port {
+            port.close(target);
+        }
+    }
+
     /// An instruction of the current thread, whose turn it is. `Select` only latches: the line is in the core's cache
     /// by then, and the stores to it are done.
     pub(crate) fn issue(&mut self, operation: LinkOperation) -> Issued {

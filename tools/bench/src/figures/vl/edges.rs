@@ -104,6 +104,22 @@ mod tests {
     use super::*;
     use thalweg_sim::Machine;
 
+    /// Seven edges a run, and a device of 64 queues.
+    #[test]
+    fn a_device_serves_any_number_of_runs_of_a_machine() {
+        let machine = Machine::named("vl-16").unwrap();
+        let setting = Setting::of(&machine, 2);
+        let point = Point {
+            device: Some(Device::VirtualLink(setting.routing)),
+            client: Box::new(|| {
+                let run = || run(Scheme::default().workers(2), Storage::Device, Some(2), 20);
+                Figures::timed(240, || (0..12).for_each(|_| run()))
+            }),
+            ..plan(&setting).pop().unwrap()
+        };
+        point.run(&machine, 0).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+
     #[test]
     fn blocks_go_over_the_device_of_the_machine_and_only_there() {
         let machine = Machine::named("vl-16").unwrap();
