@@ -40,6 +40,8 @@ const SURE: u64 = 400_000_000;
 const WORTH: f64 = 0.08;
 /// The share that is a clear gain.
 const CLEAR: f64 = 0.25;
+/// The share that says so at once.
+const STEEP: f64 = 0.5;
 /// How long a number of workers runs at first before it is looked whether there is work for more, in nanoseconds.
 const RAMP: u64 = 50_000;
 /// How long it is looked whether there is work for more, from the start and from the last that came: blocks are short at first, and cost little.
@@ -281,7 +283,7 @@ impl<'a> Elastic<'a> {
             let (messages, busy) = totals(worker.core, kernel);
             busy as f64 / messages.max(1) as f64
         }));
-        if !is_decided(&self.gains, few, many) {
+        if !is_decided(&self.gains, few, many, self.present) {
             self.begin(worker, clock, Phase::Base, TRIAL);
         } else {
             self.judge(worker, clock, few, many);
@@ -319,13 +321,18 @@ impl<'a> Elastic<'a> {
     }
 }
 
-/// Whether no further comparison changes the verdict: the median of three lies between any two of them.
-fn is_decided(gains: &[f64], few: usize, many: usize) -> bool {
+/// Whether no further comparison changes the verdict, as the median of three lies between any two of them. One is enough for leaving it at the `present`
+/// number if that is far better: it is doubted again later, and each comparison costs what fewer workers do less.
+fn is_decided(gains: &[f64], few: usize, many: usize, present: usize) -> bool {
     let verdict = |gain: f64| {
         let share = share(&mut [gain], few, many);
         (share > WORTH, share > CLEAR)
     };
-    gains.len() == ROUNDS || matches!(gains, [one, other] if verdict(*one) == verdict(*other))
+    match gains {
+        [one] => many == present && share(&mut [*one], few, many) > STEEP,
+        [one, other] => verdict(*one) == verdict(*other),
+        _ => gains.len() == ROUNDS,
+    }
 }
 
 /// What the median of `gains` says that `many` workers bring beyond `few`: 1 if each further worker brings as much as those that there were.
@@ -464,12 +471,14 @@ mod tests {
 
     #[test]
     fn two_comparisons_that_agree_are_enough() {
-        let decided = |gains: &[f64]| is_decided(gains, 1, 2);
+        let decided = |gains: &[f64]| is_decided(gains, 1, 2, 1);
         assert!(!decided(&[2.0]));
         assert!(decided(&[2.0, 1.5]) && decided(&[1.0, 0.5]) && decided(&[1.1, 1.2]));
         assert!(!decided(&[1.0, 1.5]), "worth it or not");
         assert!(!decided(&[1.2, 1.5]), "clear or not");
         assert!(decided(&[1.0, 1.5, 1.2]));
+        assert!(is_decided(&[1.6], 1, 2, 2), "what is there is far better");
+        assert!(!is_decided(&[1.4], 1, 2, 2) && !is_decided(&[0.4], 1, 2, 2));
     }
 
     /// How many of eight workers there are after each of `turns` looks, of a graph of a source, a kernel and a sink, if a block takes `nanos` and so
