@@ -111,6 +111,71 @@ fn without_an_order_it_is_held_back_too() {
         assert!(is_whole(&seen, 6, EACH), "{scheme:?}");
     }
 }
+
+/// Gives [`EACH`] to one output, and then one to the other.
+struct Uneven;
+
+impl ParallelKernel for Uneven {
+    type Ports = (In<u64>, Out<u64>, Out<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input_of("in", 1), bind.output("many"), bind.output("one"))
+    }
+    fn fire(&self, &(input, many, one): &Self::Ports, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        let x = firing.slice(input)[0];
+        (0..EACH).for_each(|i| firing.push(many, EACH * x + i));
+        firing.push(one, x);
+        Ok(())
+    }
+}
+
+/// Takes one of the one input, and then [`EACH`] of the other.
+struct Last {
+    left: u64,
+}
+
+impl Kernel for Last {
+    type Ports = (In<u64>, In<u64>, Out<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        (bind.input("many"), bind.input("one"), bind.output("out"))
+    }
+    fn run(&mut self, &(many, one, out): &Self::Ports, io: &mut Io<'_>) -> Result<Flow, BoxError> {
+        loop {
+            if self.left > 0 {
+                let Some(x) = io.pop(many) else { break };
+                io.push(out, x);
+                self.left -= 1;
+            } else if io.pop(one).is_some() {
+                self.left = EACH;
+            } else {
+                break;
+            }
+        }
+        Ok(Flow::More)
+    }
+}
+
+/// Who takes it needs first what the firing gives last, while that waits for room: it is let go, and nothing is lost, doubled or out of order.
+#[test]
+fn a_firing_whose_taker_needs_its_other_output_does_not_wait_in_vain() {
+    for scheme in schemes() {
+        let seen = within(SOON, move || {
+            let mut seen = Vec::new();
+            let mut graph = Graph::new();
+            let (input, many, one) = graph.add_parallel(Uneven);
+            let (all, first, out) = graph.add(Last { left: 0 });
+            graph += graph.source(0..6_u64).fixed(2) >> input;
+            graph += many.fixed(ROOM) >> all;
+            graph += one.fixed(ROOM) >> first;
+            graph += out.fixed(ROOM) >> graph.sink(|x: u64| seen.push(x));
+            let end = graph.run(scheme).unwrap_or_else(|error| panic!("{scheme:?}: {error}")).end;
+            assert_eq!(end, End::Complete);
+            drop(graph);
+            seen
+        });
+        assert!(is_whole(&seen, 6, EACH), "{scheme:?}");
+    }
+}
+
 /// One behind the other, and the last one behind a sink that is slow: all of them wait, within each other on few workers.
 #[test]
 fn one_behind_the_other_each_is_held_back() {
