@@ -195,7 +195,8 @@ fn an_iterator_in_hand_is_dropped_once_and_its_panic_is_told() {
                     }
                 });
                 graph.name(spread, "spread");
-                graph += graph.source_with(|| [3000_u64]) >> spread.fixed(16) >> some >> sink;
+                // No edge grows: the iterator must not come to its end before the sink has seen 500 items.
+                graph += graph.source_with(|| [3000_u64]) >> spread.fixed(16) >> some.fixed(16) >> sink;
                 let result = graph.run(scheme);
                 assert_eq!(dropped.load(Acquire), 1);
                 ledger.is_settled();
