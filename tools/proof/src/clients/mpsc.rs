@@ -81,7 +81,7 @@ pub(super) const CLIENTS: &[Client] = &[
     Client {
         name: "mpsc/2p1c-1",
         what: "two producers, which may stop half-way, with two attempts and one, a consumer with two; blocks of 1",
-        run: |setup| ends::to_one(setup, window(1), queue(0, 1), [2, 1], 2),
+        run: |setup| ends::to_one(&setup.apart(), window(1), queue(0, 1), [2, 1], 2),
     },
     Client {
         name: "mpsc/2p1c-2",
