@@ -58,8 +58,8 @@ pub(super) fn set_target(worker: &Worker<'_, '_>, target: usize, hire: &dyn Fn(u
     most
 }
 
-/// The second worker, which is not needed now, looks now and then whether the first is still at what it was at while there is more to do. Then it
-/// calls everybody: who is not needed finds nothing, and sleeps. Returns when it has, when it is `over`, or when all goes well.
+/// The second worker, while it is not needed, looks now and then at the first. If the first one is still in the same activation, and some kernel could run,
+/// the second calls all workers: those that are not needed find nothing, and sleep. Returns when it has, when it is `over`, or when all goes well.
 pub(crate) fn watch(worker: &Worker<'_, '_>, hire: &dyn Fn(usize) -> bool, over: impl Fn() -> bool) {
     let core = worker.core;
     let activations = || core.rows[0].kernels.iter().map(|stats| stats.activations.get()).sum::<u64>();

@@ -481,6 +481,18 @@ mod tests {
         assert!(!is_decided(&[1.4], 1, 2, 2) && !is_decided(&[0.4], 1, 2, 2));
     }
 
+    /// How many of `most` workers there are after each of `turns` looks.
+    fn looks(core: &crate::exec::Core<'_>, most: usize, turns: u64) -> Vec<usize> {
+        *core.crew.lock().unwrap() = Crew::new(most);
+        let (worker, hire) = (Worker::new(core, 0), |_: usize| true);
+        let mut elastic = Elastic::new(&worker, &hire);
+        let mut look = |turn| {
+            elastic.turn(&worker, 1 + turn * RAMP);
+            core.target.load(Relaxed)
+        };
+        (0..turns).map(&mut look).collect()
+    }
+
     /// How many of eight workers there are after each of `turns` looks, of a graph of a source, a kernel and a sink, if a block takes `nanos` and so
     /// many blocks wait before the kernel and behind it.
     fn ramp(parallel: bool, nanos: u64, waiting: (u64, u64), turns: u64) -> Vec<usize> {
@@ -489,17 +501,10 @@ mod tests {
         let kernel = if parallel { graph.parallel_map(|x: u64| x) } else { graph.map(|x: u64| x) };
         graph += source >> kernel >> sink;
         graph.looked_at(Scheme::default(), |core, _| {
-            *core.crew.lock().unwrap() = Crew::new(8);
             core.edges[0].pretend(waiting.0);
             core.edges[1].pretend(waiting.1);
             core.seats[2].pace.block_time.store(nanos, Relaxed);
-            let (worker, hire) = (Worker::new(core, 0), |_: usize| true);
-            let mut elastic = Elastic::new(&worker, &hire);
-            let mut look = |turn| {
-                elastic.turn(&worker, 1 + turn * RAMP);
-                core.target.load(Relaxed)
-            };
-            (0..turns).map(&mut look).collect()
+            looks(core, 8, turns)
         })
     }
 
@@ -523,17 +528,10 @@ mod tests {
         }
         graph += path >> graph.sink(drop::<u64>);
         graph.looked_at(Scheme::default(), |core, _| {
-            *core.crew.lock().unwrap() = Crew::new(64);
             for (kernel, seat) in core.seats.iter().enumerate() {
                 seat.pace.block_time.store(if kernel == 2 { slowest } else { nanos }, Relaxed);
             }
-            let (worker, hire) = (Worker::new(core, 0), |_: usize| true);
-            let mut elastic = Elastic::new(&worker, &hire);
-            let mut look = |turn| {
-                elastic.turn(&worker, 1 + turn * RAMP);
-                core.target.load(Relaxed)
-            };
-            (0..turns).map(&mut look).collect()
+            looks(core, 64, turns)
         })
     }
 
