@@ -165,7 +165,7 @@ fn publish(
     let mut options = if quick { " --quick".to_owned() } else { String::new() };
     options += &runs.map_or_else(String::new, |runs| format!(" --runs {runs}"));
     let press = publish::Press { measured: &measured, machine: &machine, options: &options };
-    publish::publish(experiments, &effort(quick, runs), &press, &mut publish::disturbed, progress)?;
+    publish::publish(experiments, &effort(quick, runs), &press, &mut publish::Host, progress)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -180,13 +180,16 @@ pub struct Outcome {
 /// # Errors
 /// When the plan cannot be made, or `progress` cannot be written.
 pub fn measure(experiment: &Experiment, effort: &Effort, progress: &mut dyn Write) -> Result<Outcome, BoxError> {
-    // Where the system itself knows of one core, the placement in the parameters says so.
-    let knows = machine::cores() < 2;
-    measure_while(experiment, effort, &mut || !knows && cores::are_one(), progress)
+    measure_while(experiment, effort, &mut are_one, progress)
+}
+
+/// True if two CPUs are one core now and the system does not know it. Where it does, the placement in the parameters says so.
+pub(crate) fn are_one() -> bool {
+    machine::cores() >= 2 && cores::are_one()
 }
 
 /// [`measure`], on two CPUs that are one core while `are_one` says so.
-fn measure_while(
+pub(crate) fn measure_while(
     experiment: &Experiment,
     effort: &Effort,
     are_one: &mut dyn FnMut() -> bool,

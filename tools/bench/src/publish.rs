@@ -7,30 +7,45 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::cores;
-use crate::harness::{BoxError, Effort, Experiment, measure};
+use crate::harness::{BoxError, Effort, Experiment, are_one, measure_while};
 use crate::machine;
 use crate::records::Record;
 
 /// They count and take no time, so that nothing disturbs them.
 const COUNTS: [&str; 1] = ["queues/call-size"];
 
-/// What disturbs the machine now, if anything does.
-pub(crate) type Disturbed<'a> = &'a mut dyn FnMut() -> Option<String>;
+/// Who watches the machine while it measures.
+pub(crate) trait Watch {
+    /// What disturbs the machine now, if anything does. Asked before a run and after it.
+    fn disturbed(&mut self) -> Option<String>;
+    /// True if two CPUs are one core now. Asked between runs.
+    fn are_one(&mut self) -> bool;
+}
+
+/// Watches the machine that this process runs on.
+#[derive(Debug)]
+pub(crate) struct Host;
 
 /// Looks at the machine, and at its clock, at each of them.
 const LOOKS: usize = 30;
 /// Times as long as at best that the same work may take.
 const JUMP: f64 = 1.25;
 
-/// What disturbs this machine: its two CPUs are one core, or its clock jumps. Takes a third of a second.
-pub(crate) fn disturbed() -> Option<String> {
-    let (mut times, mut one_core) = (Vec::new(), 0);
-    for _ in 0..LOOKS {
-        std::thread::sleep(Duration::from_millis(10));
-        times.push(cores::nanos());
-        one_core += usize::from(cores::are_one());
+impl Watch for Host {
+    /// Its two CPUs are one core, or its clock jumps. Takes a third of a second.
+    fn disturbed(&mut self) -> Option<String> {
+        let (mut times, mut one_core) = (Vec::new(), 0);
+        for _ in 0..LOOKS {
+            std::thread::sleep(Duration::from_millis(10));
+            times.push(cores::nanos());
+            one_core += usize::from(cores::are_one());
+        }
+        told(&times, one_core)
     }
-    told(&times, one_core)
+
+    fn are_one(&mut self) -> bool {
+        are_one()
+    }
 }
 
 /// What so many looks say: what some work took at each, and at how many the CPUs were one core.
@@ -65,12 +80,12 @@ pub(crate) fn publish(
     experiments: &[&Experiment],
     effort: &Effort,
     press: &Press<'_>,
-    disturbed: Disturbed<'_>,
+    watch: &mut dyn Watch,
     progress: &mut dyn Write,
 ) -> Result<(), BoxError> {
     let mut refused = Vec::new();
     for experiment in experiments {
-        match one(experiment, effort, press, disturbed, progress)? {
+        match one(experiment, effort, press, watch, progress)? {
             Ok(path) => writeln!(progress, "published: {path}")?,
             Err(reason) => refused.push(format!("{} is not published: {reason}", experiment.name)),
         }
@@ -83,18 +98,18 @@ fn one(
     experiment: &Experiment,
     effort: &Effort,
     press: &Press<'_>,
-    disturbed: Disturbed<'_>,
+    watch: &mut dyn Watch,
     progress: &mut dyn Write,
 ) -> Result<Result<String, String>, BoxError> {
     let counts = COUNTS.contains(&experiment.name);
-    if let (false, Some(reason)) = (counts, disturbed()) {
+    if let (false, Some(reason)) = (counts, watch.disturbed()) {
         return Ok(Err(reason + ", before the run; try again later"));
     }
-    let outcome = measure(experiment, effort, progress)?;
+    let outcome = measure_while(experiment, effort, &mut || watch.are_one(), progress)?;
     if !outcome.failures.is_empty() {
         return Ok(Err(outcome.failures.join("; ")));
     }
-    if let (false, Some(reason)) = (counts, disturbed()) {
+    if let (false, Some(reason)) = (counts, watch.disturbed()) {
         return Ok(Err(reason + ", after the run; try again later"));
     }
     let on_one_core: usize = outcome.records.iter().map(|record| record.on_one_core).sum();
@@ -176,30 +191,50 @@ mod tests {
         Ok(vec![Group::new("toy", &["ns"], vec![Contender::new(Role::Ours, "thalweg", json!({}), run)])])
     }
 
+    /// A machine after somebody's wish: it rains after so many dry looks, and so many runs are on one core.
+    struct Toy {
+        dry: usize,
+        on_one_core: usize,
+    }
+
+    impl Watch for Toy {
+        fn disturbed(&mut self) -> Option<String> {
+            let rains = self.dry == 0;
+            self.dry = self.dry.saturating_sub(1);
+            rains.then(|| "rain".to_owned())
+        }
+
+        fn are_one(&mut self) -> bool {
+            let is_one = self.on_one_core > 0;
+            self.on_one_core = self.on_one_core.saturating_sub(1);
+            is_one
+        }
+    }
+
     #[test]
     fn what_was_measured_undisturbed_is_written_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
-        let experiment = Experiment { name: "test/publish", plan };
-        let press = Press { measured: folder.path(), machine: "toy-2t", options: " --quick" };
-        let run = |looks: &mut dyn FnMut() -> Option<String>| {
-            publish(&[&experiment], &Effort::TINY, &press, looks, &mut Vec::new())
+        let run = |name, mut toy| {
+            let experiment = Experiment { name, plan };
+            let press = Press { measured: folder.path(), machine: "toy-2t", options: " --quick" };
+            publish(&[&experiment], &Effort::TINY, &press, &mut toy, &mut Vec::new()).map_err(|told| told.to_string())
         };
-        let path = folder.path().join("toy-2t/test/publish.jsonl");
-        for (dry, when) in [(0, "before"), (1, "after")] {
-            let mut looks = 0;
-            let mut rains = || {
-                looks += 1;
-                (looks > dry).then(|| "rain".to_owned())
-            };
-            let told = format!("test/publish is not published: rain, {when} the run; try again later");
-            assert_eq!(run(&mut rains).unwrap_err().to_string(), told);
-            assert!(!path.exists());
+        const NAME: &str = "test/publish";
+        const ALWAYS: usize = usize::MAX;
+        let path = |name: &str| folder.path().join("toy-2t").join(name).with_extension("jsonl");
+        let refused = [
+            (Toy { dry: 0, on_one_core: 0 }, "rain, before the run; try again later"),
+            (Toy { dry: 1, on_one_core: 0 }, "rain, after the run; try again later"),
+            (Toy { dry: 2, on_one_core: ALWAYS }, "1 runs had both CPUs on one core, though they were made again"),
+        ];
+        for (toy, why) in refused {
+            assert_eq!(run(NAME, toy).unwrap_err(), format!("{NAME} is not published: {why}"));
+            assert!(!path(NAME).exists());
         }
-        let counted = Experiment { name: COUNTS[0], plan };
-        publish(&[&counted], &Effort::TINY, &press, &mut || Some("rain".to_owned()), &mut Vec::new()).unwrap();
-        assert!(folder.path().join("toy-2t").join(COUNTS[0]).with_extension("jsonl").exists());
-        run(&mut || None).unwrap();
-        let text = std::fs::read_to_string(&path).unwrap();
+        run(COUNTS[0], Toy { dry: 0, on_one_core: ALWAYS }).unwrap();
+        assert!(path(COUNTS[0]).exists());
+        run(NAME, Toy { dry: 2, on_one_core: 0 }).unwrap();
+        let text = std::fs::read_to_string(path(NAME)).unwrap();
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[0]["command"], "cargo lab run test/publish --quick");
