@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand, value_parser};
 
 use crate::catalogue::{self, Entry, World};
-use crate::figures::applications::prices;
+use crate::figures::applications::{instructions, prices};
 use crate::harness::{BoxError, Effort, Experiment, measure};
 use crate::records::Record;
 use crate::registry::NATIVE;
@@ -91,6 +91,9 @@ const TROUBLE: u8 = 2;
 pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
     #[cfg(target_os = "linux")]
     if let Some(code) = crate::daemon::child() {
+        return code;
+    }
+    if let Some(code) = instructions::child() {
         return code;
     }
     let arguments = match Arguments::try_parse_from(args) {

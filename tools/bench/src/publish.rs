@@ -12,7 +12,7 @@ use crate::machine;
 use crate::records::Record;
 
 /// They count and take no time, so that nothing disturbs them.
-const COUNTS: [&str; 1] = ["queues/call-size"];
+const COUNTS: [&str; 2] = ["queues/call-size", "blq/instructions"];
 
 /// Who watches the machine while it measures.
 pub(crate) trait Watch {

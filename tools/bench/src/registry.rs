@@ -60,12 +60,13 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     figures::bbq_shape::EXPERIMENT,
     figures::bbq_modes::EXPERIMENT,
     apps::EXPERIMENT,
+    figures::applications::instructions::EXPERIMENT,
 ];
 
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 19] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 20] = [
         &ff::simulated::EXPERIMENTS,
         &[ff::frames::EXPERIMENT],
         &figures::thesis::EXPERIMENTS,
@@ -75,6 +76,7 @@ pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::ex
         &figures::stealing::EXPERIMENTS,
         &figures::danbi::EXPERIMENTS,
         &figures::blq::EXPERIMENTS,
+        &[figures::multipliers::EXPERIMENT],
         &figures::applications::simulated::EXPERIMENTS,
         &[figures::partition::EXPERIMENT],
         &[figures::nodes::EXPERIMENT],

@@ -18,6 +18,9 @@ use crate::machines::point::{Figures, Role, together};
 /// Times that a worker could not push, or found nothing, for each message.
 pub(crate) const BLOCKED: &str = "blocked/msg";
 pub(crate) const HELPED: &str = "one-shots/1000 msg";
+/// Those of them that could not push, and those that found nothing.
+pub(crate) const FULL: &str = "found full/msg";
+pub(crate) const EMPTY: &str = "found empty/msg";
 
 /// What is done when a ring is full.
 #[derive(Clone, Copy)]
@@ -64,7 +67,8 @@ struct Shared<'a> {
     stages: &'a [Stage],
     actions: Actions,
     headers: Headers,
-    blocked: CachePadded<AtomicU64>,
+    full: CachePadded<AtomicU64>,
+    empty: CachePadded<AtomicU64>,
     helped: CachePadded<AtomicU64>,
     done: CachePadded<AtomicU64>,
 }
@@ -75,8 +79,8 @@ type Rx = growing::Consumer<u64, Yield>;
 /// Runs so many messages through the stages, on so many hardware threads.
 pub(crate) fn rings(stages: &[Stage], actions: Actions, messages: u64, threads: usize) -> Figures {
     let zero = || CachePadded(AtomicU64::new(0));
-    let (blocked, helped, done) = (zero(), zero(), zero());
-    let shared = &Shared { stages, actions, headers: Headers::new(), blocked, helped, done };
+    let (full, empty, helped, done) = (zero(), zero(), zero(), zero());
+    let shared = &Shared { stages, actions, headers: Headers::new(), full, empty, helped, done };
     let most = if actions.grow { Most::Bytes(usize::MAX / 4) } else { Most::Entries(CAPACITY) };
     let mut roles: Vec<Role<'_>> = Vec::new();
     let mut inputs: Vec<Vec<Rx>> = (0..stages[0].clones).map(|_| Vec::new()).collect();
@@ -93,7 +97,7 @@ pub(crate) fn rings(stages: &[Stage], actions: Actions, messages: u64, threads: 
             let share = messages / stage.clones as u64;
             let own = if at == 0 { clone as u64 * share..(clone as u64 + 1) * share } else { 0..0 };
             roles.push(Box::new(move || {
-                Worker { shared, at, next: 0, write, blocked: 0, helped: 0, done: 0 }.work(own, rxs)
+                Worker { shared, at, next: 0, write, full: 0, empty: 0, helped: 0, done: 0 }.work(own, rxs)
             }));
         }
         inputs = read;
@@ -104,7 +108,9 @@ pub(crate) fn rings(stages: &[Stage], actions: Actions, messages: u64, threads: 
         together(messages, roles.into_iter().enumerate().map(|(number, role)| (number % threads, role)).collect());
     assert_eq!(shared.done.load(Relaxed), messages, "a message was lost");
     let each = |count: &AtomicU64, of: f64| count.load(Relaxed) as f64 * of / messages as f64;
-    Figures { more: vec![(BLOCKED, each(&shared.blocked, 1.0)), (HELPED, each(&shared.helped, 1000.0))], ..figures }
+    let (full, empty) = (each(&shared.full, 1.0), each(&shared.empty, 1.0));
+    let helped = each(&shared.helped, 1000.0);
+    Figures { more: vec![(BLOCKED, full + empty), (FULL, full), (EMPTY, empty), (HELPED, helped)], ..figures }
 }
 
 /// The worker of a clone.
@@ -114,7 +120,8 @@ struct Worker<'a> {
     /// Rings take turns.
     next: usize,
     write: Vec<Tx>,
-    blocked: u64,
+    full: u64,
+    empty: u64,
     helped: u64,
     done: u64,
 }
@@ -136,12 +143,13 @@ impl Worker<'_> {
             });
             if !popped && read.len() == before {
                 poll(&mut polls);
-                self.blocked += u64::from(polls == 1);
+                self.empty += u64::from(polls == 1);
             } else {
                 polls = 0;
             }
         }
-        self.shared.blocked.fetch_add(self.blocked, Relaxed);
+        self.shared.full.fetch_add(self.full, Relaxed);
+        self.shared.empty.fetch_add(self.empty, Relaxed);
         self.shared.helped.fetch_add(self.helped, Relaxed);
         self.shared.done.fetch_add(self.done, Relaxed);
     }
@@ -171,7 +179,7 @@ impl Worker<'_> {
                 return;
             }
             poll(&mut polls);
-            self.blocked += u64::from(polls == 1);
+            self.full += u64::from(polls == 1);
         }
     }
 }

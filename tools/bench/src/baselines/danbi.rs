@@ -108,15 +108,27 @@ struct Run<'g> {
     over: CachePadded<AtomicBool>,
 }
 
-/// Runs so many messages through the graph, with a native thread on each of the first `cores` hardware threads. Gives the
-/// nanoseconds from when all are there.
-pub(crate) fn run(graph: &Graph, scheduler: Scheduler, cores: usize, messages: u64) -> u64 {
+/// What a run gives.
+pub(crate) struct Ran {
+    /// From when all native threads are there.
+    pub(crate) nanos: u64,
+    /// User-level threads that there were at a time: their mean over the run, and the most (the paper's Figure 6).
+    pub(crate) mean: f64,
+    pub(crate) most: usize,
+}
+
+/// What a queue has room for on so many cores: a burst of every native thread, which is the paper's max(P * T, C * T).
+pub(crate) fn capacity(cores: usize) -> usize {
+    cores.next_power_of_two() * BURST as usize
+}
+
+/// Runs so many messages through the graph, with a native thread on each of the first `cores` hardware threads and queues of `capacity`, a
+/// power of two.
+pub(crate) fn run(graph: &Graph, scheduler: Scheduler, cores: usize, capacity: usize, messages: u64) -> Ran {
     let of = |kernel: usize, side: fn(&(usize, usize)) -> usize| -> Vec<usize> {
         (0..graph.queues.len()).filter(|&queue| side(&graph.queues[queue]) == kernel).collect()
     };
     assert!(messages.is_multiple_of(BURST), "whole bursts");
-    // Room for a burst of every native thread, which is the paper's max(P * T, C * T).
-    let capacity = cores.next_power_of_two() * BURST as usize;
     let queues: Vec<Queue> = (graph.queues.iter().enumerate())
         .map(|(queue, &(_, to))| {
             // A kernel's first input issues its tickets, which are served at its other inputs and at its outputs.
@@ -148,19 +160,42 @@ pub(crate) fn run(graph: &Graph, scheduler: Scheduler, cores: usize, messages: u
                     spin::until(|| (ready.load(Acquire) == cores).then_some(()));
                     thalweg_sim::jitter();
                     let began = time::now();
-                    Native { run, rng: Rng::new(core as u64) }.work(core);
-                    began.elapsed().as_nanos() as u64
+                    let mut native = Native { run, rng: Rng::new(core as u64), began, lives: Vec::new() };
+                    native.work(core);
+                    (began.elapsed().as_nanos() as u64, native.lives)
                 })
             })
             .collect();
-        natives.into_iter().map(|native| native.join().expect("no kernel panics")).max().expect("there is a core")
+        let natives: Vec<_> = natives.into_iter().map(|native| native.join().expect("no kernel panics")).collect();
+        let nanos = natives.iter().map(|(nanos, _)| *nanos).max().expect("there is a core");
+        let (mean, most) = threads(natives.into_iter().flat_map(|(_, lives)| lives).collect(), nanos);
+        Ran { nanos, mean, most }
     })
+}
+
+/// When a thread was made (1) or deleted (-1), in nanoseconds from the start.
+type Life = (u64, i64);
+
+/// The mean number of threads over so many nanoseconds, and the most.
+fn threads(mut lives: Vec<Life>, nanos: u64) -> (f64, usize) {
+    lives.sort_unstable();
+    let (mut now, mut most, mut area, mut since) = (0_i64, 0, 0.0, 0);
+    for (at, change) in lives {
+        area += now as f64 * (at - since) as f64;
+        since = at;
+        now += change;
+        most = most.max(now);
+    }
+    area += now as f64 * nanos.saturating_sub(since) as f64;
+    (area / nanos.max(1) as f64, usize::try_from(most).expect("a thread is made before it is deleted"))
 }
 
 /// A native thread, with its scheduler.
 struct Native<'r, 'g> {
     run: &'r Run<'g>,
     rng: Rng,
+    began: time::Instant,
+    lives: Vec<Life>,
 }
 
 impl<'g> Native<'_, 'g> {
@@ -194,11 +229,17 @@ impl<'g> Native<'_, 'g> {
                 || !shared.exists.load(Relaxed) && !shared.exists.swap(true, AcqRel)
             {
                 hint::work(SPAWN);
+                self.lived(1);
                 return Some(Thread::new(kernel));
             }
             kernel = self.rng.below(self.run.graph.kernels.len());
         }
         None
+    }
+
+    /// A thread was made, or deleted.
+    fn lived(&mut self, change: i64) {
+        self.lives.push((self.began.elapsed().as_nanos() as u64, change));
     }
 
     fn put_aside(&self, thread: Thread<'g>) {
@@ -235,6 +276,8 @@ impl<'g> Native<'_, 'g> {
         let began = thread.message.is_some();
         if began || !self.run.graph.kernels[kernel].parallel {
             self.put_aside(thread);
+        } else {
+            self.lived(-1);
         }
         let (from, to) = match event {
             Event::Empty(queue) | Event::Full(queue) => self.run.graph.queues[queue],
@@ -261,10 +304,12 @@ impl<'g> Native<'_, 'g> {
         if self.run.scheduler >= Scheduler::Pss
             && let Some(other) = self.speculate(kernel)
         {
+            self.lived(-1);
             return self.select(other);
         }
         if self.run.scheduler >= Scheduler::Prs && (self.rng.below(PATIENCE as usize) as u64) < waits {
             let other = self.rng.below(self.run.graph.kernels.len());
+            self.lived(-1);
             return self.select(other);
         }
         Some(Thread::new(kernel))
@@ -377,5 +422,17 @@ impl<'g> Run<'g> {
         if message + BURST == self.messages {
             self.over.store(true, Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_counted_over_time() {
+        // One from the start, a second one from 10 to 30, a third one from 20 to 30, of 40.
+        let lives = vec![(30, -1), (0, 1), (20, 1), (10, 1), (30, -1)];
+        assert_eq!(threads(lives, 40), ((40.0 + 20.0 + 10.0) / 40.0, 3));
     }
 }

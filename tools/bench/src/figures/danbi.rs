@@ -1,5 +1,5 @@
-//! DANBI's Figures 3 and 4: three graphs on 1 to 40 cores under its four scheduling configurations, by its own runtime as
-//! the paper has it and by ours.
+//! DANBI's Figures 3, 4, 6 and 7: three graphs on 1 to 40 cores under its four scheduling configurations, by its own runtime as the paper has
+//! it and by ours; how many threads its own makes; and what the size of its queues changes.
 
 use serde_json::json;
 use thalweg::Scheme;
@@ -9,12 +9,13 @@ use crate::figures::streams::{self, Chain};
 use crate::machines::experiment::{Base, Experiment, Panel, Setting};
 use crate::machines::point::{Client, Figures, Point, Run};
 
-pub(crate) const EXPERIMENTS: [Experiment; 2] = [
+pub(crate) const EXPERIMENTS: [Experiment; 3] = [
     Experiment::new("danbi/scaling", paper).panels(&FIGURES_3_AND_4).note(note).paper(beside_the_paper),
     Experiment::new("danbi/streams", ours)
         .panels(&[Panel::Rate, Panel::SpeedUp(OVER_ONE_CORE)])
         .note(note)
         .paper(beside_the_paper),
+    Experiment::new("danbi/sizes", sizes).panels(&[Panel::Rate, Panel::SpeedUp(OVER_USUAL)]).paper(variations),
 ];
 
 const FIGURES_3_AND_4: [Panel; 6] = {
@@ -29,6 +30,11 @@ const OVER_ONE_CORE: Base = Base {
     is: |_, other| other.contender == CONFIGURATIONS[3].0 && other.threads == 1,
 };
 
+const OVER_USUAL: Base = Base {
+    unit: "times as fast as with queues of the usual size",
+    is: |one, other| other.contender == one.contender && other.label == USUAL,
+};
+
 /// The configurations of Figure 3a to 3d, and the mean speed-up on 40 cores that the paper has for its seven applications.
 const CONFIGURATIONS: [(&str, Scheduler, f64); 4] = [
     ("random", Scheduler::Random, 25.3),
@@ -40,6 +46,11 @@ const CONFIGURATIONS: [(&str, Scheduler, f64); 4] = [
 /// Figure 4: where the time of all cores goes. The rest is start, end and sleep.
 const BREAKDOWN: &[(&str, &str); 4] =
     &[("application, %", "application"), ("queue, %", "queue"), ("scheduler, %", "scheduler"), ("stall, %", "stall")];
+
+/// Figure 6: user-level threads at a time.
+const THREADS: [&str; 2] = ["threads, mean", "threads, most"];
+/// What the paper has for 40 cores.
+const FIGURE_6: [u32; 2] = [43, 83];
 
 /// What stands in the paper's Figure 4 and its text for 40 cores, in percent of the time of all cores.
 const FIGURE_4: [&str; 4] = [
@@ -150,8 +161,10 @@ fn points(
 fn paper(setting: &Setting<'_>) -> Vec<Point> {
     points(setting, 1, |shape, (_, scheduler), cores, messages| {
         Box::new(move || {
-            let nanos = danbi::run(&(shape.danbi)(), scheduler, cores, messages);
-            Figures { shares: BREAKDOWN, ..Figures::new(messages, nanos) }
+            let capacity = danbi::capacity(cores);
+            let ran = danbi::run(&(shape.danbi)(), scheduler, cores, capacity, messages);
+            let more = vec![(THREADS[0], ran.mean), (THREADS[1], ran.most as f64)];
+            Figures { shares: BREAKDOWN, more, ..Figures::new(messages, ran.nanos) }
         })
     })
 }
@@ -162,6 +175,52 @@ fn ours(setting: &Setting<'_>) -> Vec<Point> {
         let scheme = move || Scheme::named(scheme).expect("a scheme's name").workers(cores);
         Box::new(move || Figures::timed(messages, || (shape.ours)(scheme(), messages)))
     })
+}
+
+/// What the usual size of a queue is divided by and multiplied with. The paper has 1/3, 2/3, 2 and 3; these queues have powers of two.
+const SIZES: [(&str, usize, usize); 5] =
+    [("1/4 x", 1, 4), ("1/2 x", 1, 2), (USUAL, 1, 1), ("2 x", 2, 1), ("4 x", 4, 1)];
+const USUAL: &str = "1 x";
+
+/// Figure 7: queues of other sizes, on all cores.
+fn sizes(setting: &Setting<'_>) -> Vec<Point> {
+    let mut points = Vec::new();
+    let cores = setting.threads;
+    for shape in &SHAPES {
+        let messages = setting.part(shape.messages / BURST, 1) * BURST;
+        for (contender, scheduler, _) in CONFIGURATIONS {
+            for (label, times, part) in SIZES {
+                let capacity = (danbi::capacity(cores) * times / part).max(BURST as usize);
+                points.push(Point {
+                    workload: shape.workload,
+                    contender,
+                    label: label.to_owned(),
+                    params: json!({ "messages": messages, "workers": cores, "capacity": capacity }),
+                    threads: cores,
+                    messages,
+                    device: None,
+                    client: Box::new(move || {
+                        let ran = danbi::run(&(shape.danbi)(), scheduler, cores, capacity, messages);
+                        Figures::new(messages, ran.nanos)
+                    }),
+                });
+            }
+        }
+    }
+    points
+}
+
+/// How far the time with other sizes is from the time with the usual one, beside the paper's 2 %.
+fn variations(points: &[Point], measured: &[Vec<Run>]) -> String {
+    let mut text = format!("{:38}", "time over that with 1 x, %");
+    SIZES.iter().for_each(|(label, ..)| text += &format!("{label:>9}"));
+    for (points, measured) in points.chunks(SIZES.len()).zip(measured.chunks(SIZES.len())) {
+        text += &format!("\n{:38}", format!("{}, {}", points[0].workload, points[0].contender));
+        let nanos = |at: usize| points[at].nanos(&measured[at]).median;
+        let usual = SIZES.iter().position(|size| size.0 == USUAL).expect("it is one of them");
+        (0..SIZES.len()).for_each(|at| text += &format!("{:>+9.1}", 100.0 * (nanos(at) / nanos(usual) - 1.0)));
+    }
+    text + "\nThe paper: below 2 % under qes_pss_prs, from 1/3 x to 3 x\n\n"
 }
 
 /// Speed-ups with all cores and their arithmetic mean, as in the paper (Table III and Figure 3 agree only so), and where the time went.
@@ -197,9 +256,29 @@ fn beside_the_paper(points: &[Point], measured: &[Vec<Run>]) -> String {
             text += &format!("{:38}{name:14}{}\n", shape.workload, breakdown(&points[at], &measured[at]));
         }
     }
+    if let Some(text_of_6) = footprint(points, measured) {
+        text += &text_of_6;
+    }
     text += "the paper, 40 cores:\n";
     BREAKDOWN.iter().zip(FIGURE_4).for_each(|((_, share), says)| text += &format!("{share:14}{says}\n"));
     text + "\n"
+}
+
+/// Figure 6: user-level threads on all cores, where the runtime has them.
+fn footprint(points: &[Point], measured: &[Vec<Run>]) -> Option<String> {
+    let mut text = "\nuser-level threads with all cores, mean and most\n".to_owned();
+    for shape in &SHAPES {
+        text += &format!("{:38}", shape.workload);
+        for (name, ..) in CONFIGURATIONS {
+            let fits = |at: &usize| points[*at].workload == shape.workload && points[*at].contender == name;
+            let at = (0..points.len()).filter(fits).max_by_key(|&at| points[at].threads)?;
+            let [mean, most] = THREADS.map(|unit| points[at].figure(&measured[at], unit));
+            text += &format!("{:>14}", format!("{:.0} {:.0}", mean?, most?));
+        }
+        text += "\n";
+    }
+    let [mean, most] = FIGURE_6;
+    Some(text + &format!("the paper, 40 cores, under qes_pss_prs: {mean} on average, {most} at most\n\n"))
 }
 
 /// The shares of what threads said that they did, in the order of the first seed, the largest first; the rest is start, end and
@@ -218,7 +297,7 @@ mod tests {
     #[test]
     fn every_shape_runs_under_every_configuration() {
         let machine = Machine::named("x86-40").unwrap();
-        for experiment in &EXPERIMENTS {
+        for experiment in &EXPERIMENTS[..2] {
             let points = (experiment.plan)(&Setting::of(&machine, 4));
             assert_eq!(points.len(), 3 * 4 * 2);
             let run =
@@ -252,6 +331,23 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn threads_are_few_more_than_cores_and_sizes_are_compared() {
+        let machine = Machine::named("x86-40").unwrap();
+        let setting = Setting::of(&machine, 4);
+        let run = |point: &Point| vec![point.run(&machine, 0).unwrap_or_else(|e| panic!("{}: {e}", point.title()))];
+        let points = paper(&setting);
+        let last = points.iter().rfind(|point| point.contender == CONFIGURATIONS[3].0 && point.threads == 4).unwrap();
+        let runs = run(last);
+        let [mean, most] = THREADS.map(|unit| last.figure(&runs, unit).unwrap());
+        assert!((3.0..=most).contains(&mean) && most >= 4.0, "{mean} threads on average, {most} at most, on 4 cores");
+        let points = sizes(&setting);
+        assert_eq!(points.len(), SHAPES.len() * CONFIGURATIONS.len() * SIZES.len());
+        let measured: Vec<_> = points[..SIZES.len()].iter().map(run).collect();
+        let text = variations(&points[..SIZES.len()], &measured);
+        assert!(text.contains("1/4 x") && text.contains("+0.0"), "{text}");
     }
 
     #[test]

@@ -17,6 +17,8 @@ pub(crate) mod ff;
 #[cfg(feature = "machines")]
 pub(crate) mod marking;
 #[cfg(feature = "machines")]
+pub(crate) mod multipliers;
+#[cfg(feature = "machines")]
 pub(crate) mod nodes;
 #[cfg(feature = "machines")]
 pub(crate) mod partition;

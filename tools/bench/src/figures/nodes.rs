@@ -3,9 +3,9 @@
 //! for the first time. If that is so, far reads for each message vanish as runs get longer, and no place of that memory can gain anything.
 
 use serde_json::json;
-use thalweg::prelude::*;
-use thalweg_sync::hint;
+use thalweg::Scheme;
 
+use crate::figures::streams::{WORK_OF_ROWS, rows};
 use crate::machines::experiment::{Experiment, Panel, Setting};
 use crate::machines::point::{Figures, MISSES, Point, Run};
 
@@ -19,63 +19,33 @@ const NONE: f64 = 1.0;
 /// Times the shortest run.
 const LENGTHS: [u64; 3] = [1, 4, 16];
 
-type Message = [u64; 8];
-
-/// What a kernel does with a message, in instructions.
-const WORK: u64 = 100;
 /// Kernels of a row between its source and its sink.
 const ROW: usize = 3;
 
 /// A worker for each kernel, over all nodes.
 fn points(setting: &Setting<'_>) -> Vec<Point> {
     let workers = setting.threads;
-    let rows = (workers / (ROW + 2)).max(1);
+    let count = (workers / (ROW + 2)).max(1);
     let mut points = Vec::new();
     for (contender, partitioned) in [("ours, off", false), ("ours, on", true)] {
         for length in LENGTHS {
-            let messages = setting.part(4_000, 100) * length / rows as u64 * rows as u64;
+            let messages = setting.part(4_000, 100) * length / count as u64 * count as u64;
             points.push(Point {
                 workload: "rows of five over all nodes",
                 contender,
                 label: format!("{messages} messages"),
-                params: json!({ "messages": messages, "workers": workers, "rows": rows, "work": WORK }),
+                params: json!({ "messages": messages, "workers": workers, "rows": count, "work": WORK_OF_ROWS }),
                 threads: setting.threads,
                 messages,
                 device: None,
                 client: Box::new(move || {
                     let scheme = Scheme::default().workers(workers).pinned(true).partitioned(partitioned);
-                    Figures::timed(messages, || run(scheme, rows, messages))
+                    Figures::timed(messages, || rows(scheme, count, ROW, messages))
                 }),
             });
         }
     }
     points
-}
-
-fn run(scheme: Scheme, rows: usize, messages: u64) {
-    let share = messages / rows as u64;
-    let mut done = vec![0; rows];
-    let mut graph = Graph::new();
-    for done in &mut done {
-        let mut path = graph.source((0..share).map(|number| [number; 8])).into_path();
-        for _ in 0..ROW {
-            path = path
-                >> graph.map(|mut message: Message| {
-                    hint::work(WORK);
-                    message[0] += 1;
-                    message
-                });
-        }
-        graph += path
-            >> graph.sink(move |message: Message| {
-                hint::work(WORK);
-                assert_eq!(message[0], message[1] + ROW as u64);
-                *done += 1;
-            });
-    }
-    graph.run(scheme).expect("the rows run to their ends");
-    drop(graph);
-    assert_eq!(done, vec![share; rows], "a message was lost");
 }
 
 /// Reads from another node's memory for a hundred messages.

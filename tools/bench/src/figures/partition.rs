@@ -1,11 +1,9 @@
 //! BLQ's partitioner on and off (its Figure 9): rows of kernels whose messages are a line each, under polling workers and under ours.
 
 use serde_json::json;
-use thalweg::prelude::*;
-use thalweg_sync::CachePadded;
-use thalweg_sync::atomic::{AtomicU64, Ordering::Relaxed};
-use thalweg_sync::hint;
+use thalweg::Scheme;
 
+use crate::figures::streams::{WORK_OF_ROWS, rows};
 use crate::machines::experiment::{Base, EVERY, Experiment, Panel, Setting, said};
 use crate::machines::point::{Figures, L1_MISSES, MISSES, Point, Run};
 
@@ -31,59 +29,28 @@ const CONTENDERS: [(&str, &str, bool); 4] = [
 /// Rows, and kernels in each between its source and its sink.
 const SHAPES: [(&str, usize, usize); 2] = [("eight rows of four", 8, 2), ("one row of sixteen", 1, 14)];
 
-/// What a kernel does with a message, in instructions.
-const WORK: u64 = 100;
-
-type Message = [u64; 8];
-
 fn points(setting: &Setting<'_>) -> Vec<Point> {
     let workers = setting.threads.min(16);
     let mut points = Vec::new();
-    for (workload, rows, length) in SHAPES {
-        let messages = setting.part(16_000, 100) / rows as u64 * rows as u64;
+    for (workload, count, length) in SHAPES {
+        let messages = setting.part(16_000, 100) / count as u64 * count as u64;
         for (scheme, contender, partitioned) in CONTENDERS {
             points.push(Point {
                 workload,
                 contender,
                 label: format!("{workers} workers"),
-                params: json!({ "messages": messages, "workers": workers, "work": WORK }),
+                params: json!({ "messages": messages, "workers": workers, "work": WORK_OF_ROWS }),
                 threads: setting.threads,
                 messages,
                 device: None,
                 client: Box::new(move || {
                     let scheme = Scheme::named(scheme).expect("a scheme's name").workers(workers).pinned(true);
-                    Figures::timed(messages, || run(scheme.partitioned(partitioned), rows, length, messages))
+                    Figures::timed(messages, || rows(scheme.partitioned(partitioned), count, length, messages))
                 }),
             });
         }
     }
     points
-}
-
-fn run(scheme: Scheme, rows: usize, length: usize, messages: u64) {
-    let done = CachePadded(AtomicU64::new(0));
-    let mut graph = Graph::new();
-    for _ in 0..rows {
-        let source = graph.source((0..messages / rows as u64).map(|number| [number; 8]));
-        let mut path = source.into_path();
-        for _ in 0..length {
-            path = path
-                >> graph.map(|mut message: Message| {
-                    hint::work(WORK);
-                    message[0] += 1;
-                    message
-                });
-        }
-        graph += path
-            >> graph.sink(|message: Message| {
-                hint::work(WORK);
-                assert_eq!(message[0], message[1] + length as u64);
-                done.fetch_add(1, Relaxed);
-            });
-    }
-    graph.run(scheme).expect("the rows run to their ends");
-    drop(graph);
-    assert_eq!(done.load(Relaxed), messages, "a message was lost");
 }
 
 /// Misses with a partition over those without.

@@ -44,6 +44,36 @@ pub(crate) fn run(scheme: Scheme, messages: u64, Chain { stages, cycles, paralle
     assert_eq!(next, through, "a message was lost");
 }
 
+/// What a kernel of [`rows`] does with a message, in instructions.
+pub(crate) const WORK_OF_ROWS: u64 = 100;
+
+/// Runs rows of so many kernels between a source and a sink each, all in one graph; a message is a line.
+pub(crate) fn rows(scheme: Scheme, count: usize, length: usize, messages: u64) {
+    let share = messages / count as u64;
+    let mut done = vec![0; count];
+    let mut graph = Graph::new();
+    for done in &mut done {
+        let mut path = graph.source((0..share).map(|number| [number; 8])).into_path();
+        for _ in 0..length {
+            path = path
+                >> graph.map(|mut message: [u64; 8]| {
+                    hint::work(WORK_OF_ROWS);
+                    message[0] += 1;
+                    message
+                });
+        }
+        graph += path
+            >> graph.sink(move |message: [u64; 8]| {
+                hint::work(WORK_OF_ROWS);
+                assert_eq!(message[0], message[1] + length as u64);
+                *done += 1;
+            });
+    }
+    graph.run(scheme).expect("the rows run to their ends");
+    drop(graph);
+    assert_eq!(done, vec![share; count], "a message was lost");
+}
+
 /// 1, 2, 4 … up to `most`, and that too.
 fn workers(most: usize) -> Vec<usize> {
     let mut steps: Vec<usize> = std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|&n| n < most).collect();

@@ -82,6 +82,7 @@ Examples:
   thalweg sim run sim/bbq --on x86-88t
   thalweg sim run sim/farm --on arm-96t:32 --lines
   thalweg sim run sim/lamport --on my-machine.toml --json -
+  thalweg sim run danbi/applications --on x86-40 --only gaussian --only 'qes, 40 cores' --trace rg.json
   thalweg sim run wide --on x86-88t:64 --trace wide.json")]
     Run {
         /// A name from `sim list`, `all`, or the name of one program of yours
@@ -106,6 +107,11 @@ Examples:
         /// An eighth of the messages, and one seed unless --seeds is given: figures to look at, not to quote
         #[arg(long)]
         quick: bool,
+        /// Only points whose workload, contender and label, as progress shows them, have this text; given again, this one too
+        ///
+        /// A part of a figure: what compares it with the paper is left out.
+        #[arg(long, value_name = "TEXT")]
+        only: Vec<String>,
         /// Tells for the largest point of each curve what was accessed, what that cost, and which lines were contended
         #[arg(long)]
         lines: bool,
@@ -148,7 +154,7 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
         }
         Command::Calibrate { native, out } => emit(&calibrate::calibrate(native.as_deref(), out.as_deref())?)?,
         Command::Check { write } => check::check(write, console)?,
-        Command::Run { names, on, device, seeds, limit, quick, lines, json, svg, trace } => {
+        Command::Run { names, on, device, seeds, limit, quick, only, lines, json, svg, trace } => {
             let seeds = seeds.unwrap_or(if quick { 1 } else { 3 });
             let (json, svg, trace) = (json.as_deref(), svg.as_deref(), trace.as_deref());
             for (option, path) in [("--svg", svg), ("--trace", trace)] {
@@ -160,7 +166,12 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
                 Ok(experiments) => experiments,
                 Err(error) => {
                     let options = example::Options { on: &on, seeds, limit, json, svg, trace };
-                    return own_program(&names, &options, lines || quick || device.is_some(), error);
+                    return own_program(
+                        &names,
+                        &options,
+                        lines || quick || device.is_some() || !only.is_empty(),
+                        error,
+                    );
                 }
             };
             let (machine, threads) = Machine::part(&on)?;
@@ -178,7 +189,8 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
                 );
             }
             let limit = limit.unwrap_or(60) * 1_000_000_000;
-            run_all(&experiments, &setting, Runs { seeds, limit, lines }, Files { json, svg, trace }, console)?;
+            let plans = plans(&experiments, &setting, &only)?;
+            run_all(plans, &setting, Runs { seeds, limit, lines }, Files { json, svg, trace }, console)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -223,7 +235,8 @@ fn own_program(
     };
     if for_experiments {
         return Err(
-            "--lines, --quick and --device are for experiments; a program's own table has its lines anyway".into()
+            "--lines, --quick, --only and --device are for experiments; a program's own table has its lines anyway"
+                .into(),
         );
     }
     // Before the build: a wrong machine is better learnt at once.
@@ -235,6 +248,40 @@ fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Box<dyn Error>> 
     let entries = catalogue::select(names, World::Machines)?;
     let of = |entry: &Entry| on_machines().find(|one| one.name == entry.name).expect("a test compares them");
     Ok(entries.into_iter().map(of).collect())
+}
+
+/// The points of each experiment that have all of `only` in their titles.
+fn plans(
+    experiments: &[&'static Experiment],
+    setting: &Setting<'_>,
+    only: &[String],
+) -> Result<Vec<Plan>, Box<dyn Error>> {
+    let (mut plans, mut other) = (Vec::new(), None);
+    for &experiment in experiments {
+        let all = (experiment.plan)(setting);
+        let whole = all.len();
+        let (points, others): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|point| only.iter().all(|text| point.title().contains(text)));
+        other = other.or(others.first().map(Point::title));
+        if !points.is_empty() {
+            plans.push(Plan { experiment, is_whole: points.len() == whole, points });
+        }
+    }
+    match other {
+        Some(other) if plans.is_empty() => {
+            Err(format!("--only {}: no point of these has that; one of them is \"{other}\"", only.join(" --only "))
+                .into())
+        }
+        _ => Ok(plans),
+    }
+}
+
+/// What is run of an experiment.
+struct Plan {
+    experiment: &'static Experiment,
+    /// All its points.
+    is_whole: bool,
+    points: Vec<Point>,
 }
 
 /// Where to write.
@@ -254,7 +301,7 @@ struct Runs {
 }
 
 fn run_all(
-    experiments: &[&Experiment],
+    plans: Vec<Plan>,
     setting: &Setting<'_>,
     runs: Runs,
     files: Files<'_>,
@@ -267,10 +314,10 @@ fn run_all(
     }
     let machine = setting.machine;
     let only_json = files.json == Some(Path::new("-"));
+    let are_whole = plans.iter().all(|plan| plan.is_whole);
     let mut records = String::new();
     let (mut plots, mut done) = (Vec::new(), Vec::new());
-    for experiment in experiments {
-        let points = (experiment.plan)(setting);
+    for Plan { experiment, is_whole, points } in plans {
         let measured = measure(experiment.name, machine, &points, runs, console)?;
         let records_of =
             |(point, seeds): (&Point, &Vec<Run>)| point.records(experiment.name, machine, seeds, runs.lines);
@@ -280,14 +327,14 @@ fn run_all(
             true => of_this.clone(),
             false => {
                 let table = point::table(experiment.name, setting, &points, &measured, runs.lines);
-                table + &(experiment.paper)(&points, &measured)
+                if is_whole { table + &(experiment.paper)(&points, &measured) } else { table }
             }
         })?;
         records += &of_this;
         plots.extend(pictures::plots(experiment, &points, &measured));
         done.push((points, measured));
     }
-    if !only_json {
+    if !only_json && are_whole {
         emit(&vl::beside_the_paper(&done))?;
     }
     let write = |path: &Path, text: &str| {

@@ -4,6 +4,8 @@
 //! ([`prices`]) and charged for each message that the kernel gives or, if it gives few, takes.
 
 #[cfg(feature = "native")]
+pub(crate) mod instructions;
+#[cfg(feature = "native")]
 #[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand")]
 pub(crate) mod prices;
 #[cfg(feature = "machines")]
@@ -28,6 +30,19 @@ pub(crate) struct Application {
     pub(crate) least: u64,
     /// Runs so many by a scheme.
     pub(crate) run: fn(Scheme, u64) -> Result<Report, BoxError>,
+    /// What modelled machines charge, if that is not what kernels take on the machine at hand.
+    pub(crate) grain: Option<Grain>,
+}
+
+/// How long a paper's program computes, so that ours has its grain.
+#[derive(Clone, Copy)]
+pub(crate) struct Grain {
+    /// All kernels but the ends for one of `size`, on one of the paper's cores, in nanoseconds: they are charged in the proportion of what ours
+    /// take.
+    pub(crate) unit: f64,
+    /// A source or a sink for a message. What they do here is to make input up and to check results; there, and in the figure, they read and
+    /// write memory.
+    pub(crate) end: f64,
 }
 
 const fn application(
@@ -36,8 +51,18 @@ const fn application(
     least: u64,
     run: fn(Scheme, u64) -> Result<Report, BoxError>,
 ) -> Application {
-    Application { name, size, least, run }
+    Application { name, size, least, run, grain: None }
 }
+
+/// Of the grain of the paper's.
+const fn as_there(application: Application, unit: f64, end: f64) -> Application {
+    Application { grain: Some(Grain { unit, end }), ..application }
+}
+
+/// Nanoseconds to copy a sample.
+const SAMPLE: f64 = 1.0;
+/// Pixels in a row of a picture.
+const SIDE: usize = 128;
 
 /// BLQ's benchmarks, in the order of its table 1.
 pub(crate) const BLQ: [Application; 10] = [
@@ -78,33 +103,63 @@ pub(crate) const BLQ: [Application; 10] = [
     }),
 ];
 
-/// DANBI's applications, in the order of its table II.
+/// DANBI's applications, in the order of its table II, of the grain that its table III gives: milliseconds on one core by how much there was.
 pub(crate) const DANBI: [Application; 7] = [
-    application("filterbank", 100_000, 4_000, |scheme, samples| {
-        let config = filterbank::Config::new(filterbank::Input::Benchmark { samples }, None);
-        Ok(filterbank::run(&filterbank::Config { scheme, ..config }, &())?.report)
-    }),
-    application("fm", 1_000_000, 4_000, |scheme, samples| {
-        Ok(fm::run(&fm::Config { scheme, ..fm::Config::new(fm::Input::Benchmark { samples }, None) }, &())?.report)
-    }),
-    application("fft", 100_000, 500, |scheme, blocks| {
-        Ok(fft::run(&fft::Config { scheme, ..fft::Config::new(fft::Input::Counter { blocks }, None) }, &())?.report)
-    }),
-    application("tde", 2_000, 20, |scheme, blocks| {
-        Ok(tde::run(&tde::Config { scheme, ..tde::Config::new(tde::Input::MadeUp { blocks }, None) }, &())?.report)
-    }),
-    application("mergesort", 2_000_000, 40_000, |scheme, records| {
-        let config = mergesort::Config::new(mergesort::Form::Integers, mergesort::Input::MadeUp(records), None);
-        // Each worker has its memory, so that what is sorted at once, which has a price, is the same on any number of cores.
-        let memory = (available_parallelism() as u64 + 1) << 20;
-        Ok(mergesort::run(&mergesort::Config { scheme, memory, ..config }, &())?.report)
-    }),
-    application("gaussian", 64, 1, |scheme, pictures| {
-        let config = gaussian::Config::new(Input::MadeUp { count: pictures, side: 256 });
-        Ok(gaussian::run(&gaussian::Config { scheme, ..config }, &())?.report)
-    }),
-    application("srad", 16, 1, |scheme, pictures| {
-        let config = srad::Config::new(Input::MadeUp { count: pictures, side: 256 });
-        Ok(srad::run(&srad::Config { scheme, iterations: 10, ..config }, &())?.report)
-    }),
+    as_there(
+        application("filterbank", 100_000, 4_000, |scheme, samples| {
+            let config = filterbank::Config::new(filterbank::Input::Benchmark { samples }, None);
+            Ok(filterbank::run(&filterbank::Config { scheme, ..config }, &())?.report)
+        }),
+        288_504.0e6 / 25.6e6,
+        SAMPLE,
+    ),
+    as_there(
+        application("fm", 1_000_000, 4_000, |scheme, samples| {
+            Ok(fm::run(&fm::Config { scheme, ..fm::Config::new(fm::Input::Benchmark { samples }, None) }, &())?.report)
+        }),
+        226_783.0e6 / 256.0e6,
+        SAMPLE,
+    ),
+    as_there(
+        application("fft", 100_000, 500, |scheme, blocks| {
+            Ok(fft::run(&fft::Config { scheme, ..fft::Config::new(fft::Input::Counter { blocks }, None) }, &())?.report)
+        }),
+        228_613.0e6 / 30.0e6,
+        SAMPLE,
+    ),
+    as_there(
+        application("tde", 2_000, 20, |scheme, blocks| {
+            Ok(tde::run(&tde::Config { scheme, ..tde::Config::new(tde::Input::MadeUp { blocks }, None) }, &())?.report)
+        }),
+        507_566.0e6 / 600_000.0,
+        SAMPLE,
+    ),
+    as_there(
+        application("mergesort", 16_000_000, 40_000, |scheme, records| {
+            let config = mergesort::Config::new(mergesort::Form::Integers, mergesort::Input::MadeUp(records), None);
+            // Each worker has its memory, so that what is sorted at once, which has a price, is the same on any number of cores.
+            let memory = (available_parallelism() as u64 + 1) << 20;
+            Ok(mergesort::run(&mergesort::Config { scheme, memory, ..config }, &())?.report)
+        }),
+        243_072.0e6 / 1.0e9,
+        // A chunk of 128 KiB.
+        16_000.0,
+    ),
+    as_there(
+        application("gaussian", 640, 2, |scheme, pictures| {
+            let config = gaussian::Config::new(Input::MadeUp { count: pictures, side: SIDE });
+            Ok(gaussian::run(&gaussian::Config { scheme, ..config }, &())?.report)
+        }),
+        // Pictures of 512 x 512.
+        220_890.0e6 / 3_000.0 / (512 * 512) as f64 * (SIDE * SIDE) as f64,
+        (4 * SIDE * SIDE) as f64 / 8.0,
+    ),
+    as_there(
+        application("srad", 320, 2, |scheme, pictures| {
+            let config = srad::Config::new(Input::MadeUp { count: pictures, side: SIDE });
+            Ok(srad::run(&srad::Config { scheme, iterations: 10, ..config }, &())?.report)
+        }),
+        199_018.0e6 / 5_000.0 / (512 * 512) as f64 * (SIDE * SIDE) as f64,
+        (4 * SIDE * SIDE) as f64 / 8.0,
+    ),
 ];

@@ -1,16 +1,17 @@
-//! `lab prices`: what a kernel of an application computes for a message, in nanoseconds, measured on one worker of the machine at hand.
+//! `lab prices`: what a kernel of an application computes for a message, in nanoseconds, measured on one worker of the machine at hand; how many
+//! messages it has for each of the application's units; and whether it is a source or a sink.
 
 use std::fmt::Write as _;
 use std::io::Write;
 
 use serde_json::json;
-use thalweg::Scheme;
+use thalweg::{Report, Scheme};
 
 use super::{Application, BLQ, DANBI};
 use crate::harness::BoxError;
 use crate::machine;
 
-/// Runs of each application; the price is the median.
+/// Runs of each application. The price is the least: what disturbs a run only adds to it.
 const RUNS: usize = 5;
 
 /// Measures all, and gives the lines of the file that modelled machines read.
@@ -40,11 +41,13 @@ fn of(application: &Application, size: u64) -> Result<String, BoxError> {
             (taken, given) if 8 * given >= taken => ("given", given),
             (taken, _) => ("taken", taken),
         };
-        let mut nanos: Vec<f64> =
-            runs.iter().map(|run| run.kernels[at].busy.as_nanos() as f64 / messages.max(1) as f64).collect();
-        nanos.sort_by(f64::total_cmp);
-        let price = (nanos[RUNS / 2] * 1000.0).round() / 1000.0;
-        let line = json!({ "application": application.name, "kernel": kernel.name, "by": by, "ns": price });
+        let nanos = |run: &Report| run.kernels[at].busy.as_nanos() as f64 / messages.max(1) as f64;
+        let price = (runs.iter().map(nanos).fold(f64::INFINITY, f64::min) * 1000.0).round() / 1000.0;
+        let end = kernel.messages_in == 0 || kernel.messages_out == 0;
+        let line = json!({
+            "application": application.name, "kernel": kernel.name, "by": by, "ns": price,
+            "per": messages as f64 / size as f64, "end": end,
+        });
         writeln!(lines, "{line}")?;
     }
     Ok(lines)

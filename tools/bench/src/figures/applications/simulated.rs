@@ -1,4 +1,4 @@
-//! `danbi/applications`: DANBI's Figure 3, its seven applications on 1 to 40 cores. `blq/applications`: BLQ's Figures 7 and 8, its ten benchmarks
+//! `danbi/applications`: DANBI's Figure 3, its seven applications on 1 to 40 cores. `blq/applications`: BLQ's Figures 7, 8 and 12, its ten benchmarks
 //! under its schemes, over `raft`.
 
 use serde::Deserialize;
@@ -33,38 +33,29 @@ const OVER_RAFT: Base = Base { unit: "times as fast as raft", is: |_, other| oth
 /// What the table below shows: each contender at its most cores over the base.
 struct Means {
     base: fn(&Point) -> bool,
-    contenders: &'static [(&'static str, Option<f64>)],
+    contenders: &'static [&'static str],
     arithmetic: bool,
-    paper: &'static str,
+    /// What a paper has for each of them, and where.
+    papers: &'static [(&'static str, &'static [Option<f64>])],
 }
 
 /// DANBI's Figure 3: the mean of its applications on 40 cores, arithmetic. The default is ours.
 const FIGURE_3: Means = Means {
     base: |point| point.contender == "qes_pss_prs" && point.threads == 1,
-    contenders: &[
-        ("random", Some(25.3)),
-        ("qes", Some(28.9)),
-        ("qes_pss", Some(30.8)),
-        ("qes_pss_prs", Some(33.7)),
-        ("depth_first", None),
-    ],
+    contenders: &["random", "qes", "qes_pss", "qes_pss_prs", "depth_first"],
     arithmetic: true,
-    paper: "the paper, on 40 cores",
+    papers: &[("the paper, on 40 cores", &[Some(25.3), Some(28.9), Some(30.8), Some(33.7), None])],
 };
 
-/// BLQ's Figure 7: the geometric mean of its benchmarks on the ARM machine.
+/// BLQ's Figures 7 and 12: the geometric mean of its benchmarks.
 const FIGURE_7: Means = Means {
     base: |point| point.contender == "raft",
-    contenders: &[
-        ("raft", Some(1.0)),
-        ("raft_dyn", None),
-        ("pw_dyn", Some(1.52)),
-        ("mix", Some(1.29)),
-        ("mix_dyn", Some(1.34)),
-        ("depth_first", None),
-    ],
+    contenders: &["raft", "raft_dyn", "pw_dyn", "mix", "mix_dyn", "depth_first"],
     arithmetic: false,
-    paper: "the paper, of its ten on 32 cores",
+    papers: &[
+        ("the paper's 7, 32 cores of ARM", &[Some(1.0), None, Some(1.52), Some(1.29), Some(1.34), None]),
+        ("the paper's 12, 4 cores of x86", &[Some(1.0), None, Some(1.40), Some(1.23), Some(1.35), None]),
+    ],
 };
 
 /// A line of the file that `lab prices` writes.
@@ -74,21 +65,30 @@ struct Line {
     kernel: String,
     by: String,
     ns: f64,
+    per: f64,
+    end: bool,
 }
 
 /// What the kernels of an application cost.
-fn prices(application: &str) -> Vec<(String, Price)> {
+fn prices(application: &Application) -> Vec<(String, Price)> {
     let lines = include_str!("../../../../../docs/measured/prices.jsonl").lines().skip(1);
     let lines = lines.map(|line| serde_json::from_str::<Line>(line).expect("a line that `lab prices` wrote"));
-    let mine = lines.filter(|line| line.application == application);
-    mine.map(|line| {
+    let mine: Vec<Line> = lines.filter(|line| line.application == application.name).collect();
+    let unit: f64 = mine.iter().filter(|line| !line.end).map(|line| line.ns * line.per).sum();
+    let charged = |line: &Line| match application.grain {
+        Some(grain) if line.end => grain.end,
+        Some(grain) => line.ns * grain.unit / unit,
+        None => line.ns,
+    };
+    let priced = mine.iter().map(|line| {
+        let ns = charged(line);
         let price = match line.by.as_str() {
-            "given" => Price { given: line.ns, taken: 0.0 },
-            _ => Price { taken: line.ns, given: 0.0 },
+            "given" => Price { given: ns, taken: 0.0 },
+            _ => Price { taken: ns, given: 0.0 },
         };
-        (line.kernel, price)
-    })
-    .collect()
+        (line.kernel.clone(), price)
+    });
+    priced.collect()
 }
 
 /// A run on so many cores, with a worker for each.
@@ -96,7 +96,7 @@ fn point(setting: &Setting<'_>, application: &'static Application, contender: &'
     // What applications compute is computed: a look takes less than an eighth.
     let full = if setting.quick { application.size / 2 } else { application.size };
     let size = setting.part(full, application.least);
-    let prices = prices(application.name);
+    let prices = prices(application);
     Point {
         workload: application.name,
         contender,
@@ -136,7 +136,7 @@ fn danbi(setting: &Setting<'_>) -> Vec<Point> {
     cores.push(setting.threads);
     let mut points = Vec::new();
     for application in &DANBI {
-        for &(contender, _) in FIGURE_3.contenders {
+        for &contender in FIGURE_3.contenders {
             points.extend(cores.iter().map(|&cores| point(setting, application, contender, cores)));
         }
     }
@@ -145,7 +145,7 @@ fn danbi(setting: &Setting<'_>) -> Vec<Point> {
 
 fn blq(setting: &Setting<'_>) -> Vec<Point> {
     let schemes = |application| {
-        let of = move |&(contender, _): &(&'static str, _)| point(setting, application, contender, setting.threads);
+        let of = move |&contender: &&'static str| point(setting, application, contender, setting.threads);
         FIGURE_7.contenders.iter().map(of)
     };
     BLQ.iter().flat_map(schemes).collect()
@@ -154,7 +154,7 @@ fn blq(setting: &Setting<'_>) -> Vec<Point> {
 /// Each application's speed-ups with all cores, and the means beside the paper's.
 fn beside(means: &Means, points: &[Point], measured: &[Vec<Run>]) -> String {
     let mut text = format!("{:36}", "speed-up with all cores");
-    means.contenders.iter().for_each(|(name, _)| text += &format!("{name:>13}"));
+    means.contenders.iter().for_each(|name| text += &format!("{name:>13}"));
     let nanos = |at: usize| points[at].nanos(&measured[at]).median;
     let most = points.iter().map(|point| point.threads).max().unwrap_or_default();
     let mut workloads: Vec<&str> = points.iter().map(|point| point.workload).collect();
@@ -166,7 +166,7 @@ fn beside(means: &Means, points: &[Point], measured: &[Vec<Run>]) -> String {
         };
         text += &format!("\n{workload:36}");
         let Some(base) = of(&means.base) else { continue };
-        for ((name, _), sum) in means.contenders.iter().zip(&mut sums) {
+        for (name, sum) in means.contenders.iter().zip(&mut sums) {
             let faster = of(&|point| point.contender == *name && point.threads == most).map_or(f64::NAN, |n| base / n);
             *sum += if means.arithmetic { faster } else { faster.ln() };
             text += &format!("{faster:>13.2}");
@@ -177,9 +177,11 @@ fn beside(means: &Means, points: &[Point], measured: &[Vec<Run>]) -> String {
         let mean = sum / workloads.len() as f64;
         text += &format!("{:>13.2}", if means.arithmetic { mean } else { mean.exp() });
     }
-    text += &format!("\n{:36}", means.paper);
-    for (_, paper) in means.contenders {
-        text += &paper.map_or_else(|| format!("{:>13}", "-"), |paper| format!("{paper:>13.2}"));
+    for (whose, values) in means.papers {
+        text += &format!("\n{whose:36}");
+        for value in *values {
+            text += &value.map_or_else(|| format!("{:>13}", "-"), |value| format!("{value:>13.2}"));
+        }
     }
     text + "\n\n"
 }
@@ -198,9 +200,17 @@ mod tests {
                 let point = point(&setting, application, "depth_first", cores);
                 point.run(&machine, 0).unwrap_or_else(|failure| panic!("{}: {failure}", point.title()))
             };
-            let (one, _) = (at(1).1, at(4));
+            let ((figures, one), _) = (at(1), at(4));
             assert_eq!(one, at(1).1, "{}: the same again", application.name);
-            let mut priced: Vec<_> = prices(application.name).into_iter().map(|(kernel, _)| kernel).collect();
+            if let Some(grain) = application.grain {
+                let unit = figures.nanos as f64 / figures.messages as f64 / grain.unit;
+                assert!(
+                    (0.8..2.0).contains(&unit),
+                    "{}: one core takes {unit} times the paper's time",
+                    application.name
+                );
+            }
+            let mut priced: Vec<_> = prices(application).into_iter().map(|(kernel, _)| kernel).collect();
             let mut done: Vec<_> = one.tasks.iter().map(|task| task.name.clone()).collect();
             priced.sort_unstable();
             done.sort_unstable();
