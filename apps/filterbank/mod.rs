@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Of each band an eighth of the samples is kept, and zeros are put in place of the others; then two more filters take away
-//! what that added. All filters are parallel windowed kernels. The sound is that of the sequential program
+//! what that added. All filters are parallel windowed kernels; `duplicate` and `add` are parallel, too. The sound is that of the sequential program
 //! ([`bank::reference`]), bit by bit.
 //!
 //! FilterBank of the StreamIt benchmarks, in the size used by C. Min and Y. I. Eom, *DANBI: Dynamic Scheduling of Irregular
@@ -32,7 +32,7 @@ use crate::watch::Steps;
 use crate::{Error, Result, Watch};
 pub use bank::Form;
 use bank::{Bank, Size};
-use ports::{Add, Thin};
+use ports::{Add, Duplicate, Thin};
 
 /// What to filter.
 #[derive(Clone, Debug)]
@@ -131,17 +131,17 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
     });
     let mut graph = Graph::new();
     let source = graph.source(bank.between_silence(values));
-    let copies = graph.broadcast(source, config.size.bands);
-    let add = graph.add(Add { bank: &bank });
+    let duplicate = graph.add_parallel(Duplicate { bands: config.size.bands });
+    let add = graph.add_parallel(Add { bank: &bank });
     let sink = graph.sink(|sample: f32| {
         written += 1;
         sound.write(sample)
     });
     graph.name(source, "samples");
-    graph.name(copies[0], "duplicate");
+    graph.name(duplicate.samples, "duplicate");
     graph.name(add.sound, "add");
     graph.name(sink, "sound");
-    for (number, ((band, copy), power)) in bank.bands.iter().zip(copies).zip(&mut powers).enumerate() {
+    for (number, ((band, copy), power)) in bank.bands.iter().zip(duplicate.copies).zip(&mut powers).enumerate() {
         let filter = |name: &str, taps: &'_ [f32]| {
             let taps = taps.to_vec();
             let filter = graph.parallel_window(taps.len(), 1, move |window: &[f32], out: &mut Output<f32>| {
@@ -158,6 +158,7 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
         graph.connect(thin.first >> first >> add.inputs[2 * number]);
         graph.connect(thin.second >> second >> add.inputs[2 * number + 1]);
     }
+    graph += source >> duplicate.samples;
     graph += add.sound >> sink;
     watch.started(graph.stopper());
     let ran = graph.run(config.scheme);

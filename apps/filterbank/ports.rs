@@ -1,6 +1,7 @@
 //! The kernels of the bank with several inputs or outputs.
 
 use thalweg::prelude::*;
+use thalweg::{Firing, ParallelKernel};
 
 use super::bank::Bank;
 
@@ -53,7 +54,7 @@ pub(super) struct AddPorts {
     pub(super) sound: Out<f32>,
 }
 
-impl Kernel for Add<'_> {
+impl ParallelKernel for Add<'_> {
     type Ports = AddPorts;
 
     fn ports(&mut self, bind: &mut Binder<'_>) -> AddPorts {
@@ -61,12 +62,36 @@ impl Kernel for Add<'_> {
         AddPorts { inputs, sound: bind.output("sound") }
     }
 
-    fn run(&mut self, ports: &AddPorts, io: &mut Io<'_>) -> Result<Flow, BoxError> {
-        while ports.inputs.iter().all(|&port| io.has(port, 1)) {
-            // Nothing comes, though it was there, once the run is cancelled; then nobody asks for the sum.
-            let sum = self.bank.sum(ports.inputs.iter().map(|&port| io.pop(port).unwrap_or_default()));
-            io.push(ports.sound, sum);
-        }
-        Ok(Flow::More)
+    fn fire(&self, ports: &AddPorts, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        let sum = self.bank.sum(ports.inputs.iter().map(|&port| firing.take(port)));
+        firing.push(ports.sound, sum);
+        Ok(())
+    }
+}
+
+/// Gives each sample to each band.
+pub(super) struct Duplicate {
+    pub(super) bands: usize,
+}
+
+/// The ports of [`Duplicate`].
+#[derive(Clone, Debug)]
+pub(super) struct DuplicatePorts {
+    pub(super) samples: In<f32>,
+    pub(super) copies: Vec<Out<f32>>,
+}
+
+impl ParallelKernel for Duplicate {
+    type Ports = DuplicatePorts;
+
+    fn ports(&mut self, bind: &mut Binder<'_>) -> DuplicatePorts {
+        let copies = (0..self.bands).map(|band| bind.output(&format!("copy {band}"))).collect();
+        DuplicatePorts { samples: bind.input("samples"), copies }
+    }
+
+    fn fire(&self, ports: &DuplicatePorts, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        let sample = firing.take(ports.samples);
+        ports.copies.iter().for_each(|&copy| firing.push(copy, sample));
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! The kernels of the radio with several inputs or outputs.
 
 use thalweg::prelude::*;
+use thalweg::{Firing, ParallelKernel};
 
 use super::radio::{self, BANDS};
 
@@ -8,10 +9,8 @@ use super::radio::{self, BANDS};
 pub(super) const FILTERS: usize = 2 * BANDS;
 
 /// Demodulates each sample with the one before it, and gives what comes of it to each of the filters.
-#[derive(Debug, Default)]
-pub(super) struct Demodulate {
-    before: Option<f32>,
-}
+#[derive(Debug)]
+pub(super) struct Demodulate;
 
 /// The ports of [`Demodulate`].
 #[derive(Clone, Copy, Debug)]
@@ -20,22 +19,18 @@ pub(super) struct DemodulatePorts {
     pub(super) copies: [Out<f32>; FILTERS],
 }
 
-impl Kernel for Demodulate {
+impl ParallelKernel for Demodulate {
     type Ports = DemodulatePorts;
 
     fn ports(&mut self, bind: &mut Binder<'_>) -> DemodulatePorts {
-        let samples = bind.input("samples");
+        let samples = bind.input_window("samples", 2, 1);
         DemodulatePorts { samples, copies: std::array::from_fn(|filter| bind.output(&format!("copy {filter}"))) }
     }
 
-    fn run(&mut self, ports: &DemodulatePorts, io: &mut Io<'_>) -> Result<Flow, BoxError> {
-        while let Some(sample) = io.pop(ports.samples) {
-            if let Some(before) = self.before.replace(sample) {
-                let demodulated = radio::demodulate(&[before, sample]);
-                ports.copies.iter().for_each(|&copy| io.push(copy, demodulated));
-            }
-        }
-        Ok(Flow::More)
+    fn fire(&self, ports: &DemodulatePorts, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        let demodulated = radio::demodulate(firing.slice(ports.samples));
+        ports.copies.iter().for_each(|&copy| firing.push(copy, demodulated));
+        Ok(())
     }
 }
 
@@ -50,7 +45,7 @@ pub(super) struct EqualizePorts {
     pub(super) sound: Out<f32>,
 }
 
-impl Kernel for Equalize {
+impl ParallelKernel for Equalize {
     type Ports = EqualizePorts;
 
     fn ports(&mut self, bind: &mut Binder<'_>) -> EqualizePorts {
@@ -58,16 +53,9 @@ impl Kernel for Equalize {
         EqualizePorts { filtered, sound: bind.output("sound") }
     }
 
-    fn run(&mut self, ports: &EqualizePorts, io: &mut Io<'_>) -> Result<Flow, BoxError> {
-        while ports.filtered.iter().all(|&port| io.has(port, 1)) {
-            let mut filtered = [0.0; FILTERS];
-            for (sample, port) in filtered.iter_mut().zip(ports.filtered) {
-                // Nothing comes, though it was there, once the run is cancelled.
-                let Some(popped) = io.pop(port) else { return Ok(Flow::Done) };
-                *sample = popped;
-            }
-            io.push(ports.sound, radio::equalize(&filtered));
-        }
-        Ok(Flow::More)
+    fn fire(&self, ports: &EqualizePorts, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        let filtered = ports.filtered.map(|port| firing.take(port));
+        firing.push(ports.sound, radio::equalize(&filtered));
+        Ok(())
     }
 }

@@ -56,7 +56,10 @@ enum Command {
     /// A modelled machine sees what threads share. What a kernel computes by itself it is told: `danbi/applications` and `blq/applications` charge
     /// these prices.
     Prices {
-        /// Keeps them in docs/measured/prices.jsonl
+        /// Applications, if not all
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+        /// Keeps them in docs/measured/prices.jsonl, and leaves other applications there as they are
         #[arg(long)]
         write: bool,
         /// The fewest messages: prices to look at, not to keep
@@ -124,13 +127,14 @@ fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> R
             write!(out, "{}", catalogue::list())?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Prices { write, quick } => {
+        Command::Prices { names, write, quick } => {
             if cfg!(debug_assertions) {
                 return Err("built without optimisation, these prices mean nothing; use `cargo lab prices`".into());
             }
-            let lines = prices::measure(quick, progress)?;
+            let lines = prices::measure(&names, quick, progress)?;
             if write {
-                std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured/prices.jsonl"), lines)?;
+                let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured/prices.jsonl");
+                std::fs::write(&file, prices::kept(&std::fs::read_to_string(&file)?, &names, &lines))?;
             } else {
                 write!(out, "{lines}")?;
             }

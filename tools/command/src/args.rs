@@ -210,7 +210,7 @@ pub(crate) struct ReportArgs {
     /// Draws all runs into one page that needs no other file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Draws the graph of the last run; of a trace, where each worker's time went, and how full edges were
+    /// Draws the graph of the last run; of a trace, where each worker's time went, which kernel it ran, and how full edges were
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 }

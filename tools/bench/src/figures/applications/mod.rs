@@ -135,7 +135,7 @@ pub(crate) const DANBI: [Application; 7] = [
         SAMPLE,
     ),
     as_there(
-        application("mergesort", 16_000_000, 40_000, |scheme, records| {
+        application("mergesort", 4_000_000, 40_000, |scheme, records| {
             let config = mergesort::Config::new(mergesort::Form::Integers, mergesort::Input::MadeUp(records), None);
             // Each worker has its memory, so that what is sorted at once, which has a price, is the same on any number of cores.
             let memory = (available_parallelism() as u64 + 1) << 20;

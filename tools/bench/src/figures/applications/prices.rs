@@ -14,18 +14,31 @@ use crate::machine;
 /// Runs of each application. The price is the least: what disturbs a run only adds to it.
 const RUNS: usize = 5;
 
-/// Measures all, and gives the lines of the file that modelled machines read.
+/// Measures these applications, or all of them if there is no name, and gives the lines of the file that modelled machines read.
 ///
 /// # Errors
 ///
-/// A run that fails.
-pub(crate) fn measure(quick: bool, progress: &mut dyn Write) -> Result<String, BoxError> {
+/// A name that no application has; a run that fails.
+pub(crate) fn measure(names: &[String], quick: bool, progress: &mut dyn Write) -> Result<String, BoxError> {
+    let all = || BLQ.iter().chain(&DANBI);
+    if let Some(unknown) = names.iter().find(|&name| all().all(|one| one.name != name)) {
+        let known: Vec<_> = all().map(|one| one.name).collect();
+        return Err(format!("there is no application {unknown}; there are {}", known.join(", ")).into());
+    }
     let mut lines = json!({ "command": "cargo lab prices --write", "machine": machine::describe() }).to_string() + "\n";
-    for application in BLQ.iter().chain(&DANBI) {
+    for application in all().filter(|one| names.is_empty() || names.iter().any(|name| name == one.name)) {
         writeln!(progress, "{}", application.name)?;
         lines += &of(application, if quick { application.least } else { application.size })?;
     }
     Ok(lines)
+}
+
+/// The file with `lines` in the place of what it had of `names`, or of all if there is none.
+pub(crate) fn kept(file: &str, names: &[String], lines: &str) -> String {
+    let is_new = |line: &&str| names.iter().any(|name| line.contains(&format!("\"application\":\"{name}\"")));
+    let old = file.lines().skip(1).filter(|line| !names.is_empty() && !is_new(line));
+    let all = lines.lines().chain(old).map(|line| line.to_owned() + "\n");
+    all.collect()
 }
 
 /// A line for each kernel.
@@ -64,6 +77,17 @@ mod tests {
             let lines = of(application, application.least).unwrap();
             assert_eq!(lines.lines().count(), report.kernels.len(), "{}", application.name);
         }
+    }
+
+    #[test]
+    fn what_is_measured_takes_the_place_of_what_was_there() {
+        let line = |name: &str, ns: u32| format!("{{\"application\":\"{name}\",\"ns\":{ns}}}\n");
+        let file = "{\"old\":1}\n".to_owned() + &line("fm", 1) + &line("fft", 2);
+        let new = "{\"new\":1}\n".to_owned() + &line("fm", 3);
+        assert_eq!(kept(&file, &["fm".to_owned()], &new), new.clone() + &line("fft", 2));
+        assert_eq!(kept(&file, &[], &new), new);
+        let error = measure(&["fmm".to_owned()], true, &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("no application fmm; there are incast"), "{error}");
     }
 
     /// The file is of the applications as they are now; `cargo lab prices --write` makes it anew.
