@@ -66,7 +66,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
 /// What runs on modelled machines.
 #[cfg(feature = "machines")]
 pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::experiment::Experiment> {
-    let parts: [&[crate::machines::experiment::Experiment]; 20] = [
+    let parts: [&[crate::machines::experiment::Experiment]; 21] = [
         &ff::simulated::EXPERIMENTS,
         &[ff::frames::EXPERIMENT],
         &figures::thesis::EXPERIMENTS,
@@ -78,6 +78,7 @@ pub(crate) fn on_machines() -> impl Iterator<Item = &'static crate::machines::ex
         &figures::blq::EXPERIMENTS,
         &[figures::multipliers::EXPERIMENT],
         &figures::applications::simulated::EXPERIMENTS,
+        &[figures::others::EXPERIMENT],
         &[figures::partition::EXPERIMENT],
         &[figures::nodes::EXPERIMENT],
         &[figures::shares::EXPERIMENT],

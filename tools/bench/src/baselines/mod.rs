@@ -6,9 +6,13 @@ pub(crate) mod bbq;
 #[cfg(feature = "machines")]
 pub(crate) mod blq;
 #[cfg(feature = "machines")]
+pub(crate) mod bulk;
+#[cfg(feature = "machines")]
 pub(crate) mod danbi;
 #[cfg(feature = "machines")]
 pub(crate) mod distributed;
+#[cfg(feature = "machines")]
+pub(crate) mod fork_join;
 #[cfg(feature = "machines")]
 pub(crate) mod k_fifo;
 #[cfg(feature = "machines")]

@@ -98,6 +98,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "danbi/streams", asks: "the graphs and configurations of danbi/scaling, by the streams of thalweg", native: false, machine: Some("x86-40") },
     Entry { name: "danbi/sizes", asks: "DANBI's Figure 7: the graphs of danbi/scaling with queues of a quarter to four times the size", native: false, machine: Some("x86-40") },
     Entry { name: "danbi/applications", asks: "DANBI's Figure 3: its seven applications on 1 to 40 cores; one core takes the time of its Table III, divided among kernels as `lab prices` measured them", native: false, machine: Some("x86-40") },
+    Entry { name: "danbi/others", asks: "DANBI's Figure 8: its applications by a static schedule with barriers, by fork and join, and kernel by kernel, the forms of StreamIt, Cilk and OpenCL, beside our streams on 1 to 40 cores", native: false, machine: Some("x86-40") },
     Entry { name: "sim/nodes", asks: "rows of kernels over all memory nodes: how often a worker waits for another node's memory, by the length of the run", native: false, machine: Some("x86-40") },
     Entry { name: "daemon/four", asks: "four applications whose bursts take turns on 40 cores: under the daemon's policy, with a quarter each, or managed by nobody", native: false, machine: Some("x86-40") },
     Entry { name: "vl/ping-pong", asks: "Virtual-Link: two threads, seven balls there and back", native: false, machine: Some("vl-16") },

@@ -21,6 +21,8 @@ pub(crate) mod multipliers;
 #[cfg(feature = "machines")]
 pub(crate) mod nodes;
 #[cfg(feature = "machines")]
+pub(crate) mod others;
+#[cfg(feature = "machines")]
 pub(crate) mod partition;
 #[cfg(feature = "machines")]
 pub(crate) mod queues;

@@ -69,8 +69,11 @@ struct Line {
     end: bool,
 }
 
+/// What a kernel costs, by its name.
+pub(crate) type Prices = Vec<(String, Price)>;
+
 /// What the kernels of an application cost.
-fn prices(application: &Application) -> Vec<(String, Price)> {
+pub(crate) fn prices(application: &Application) -> Prices {
     let lines = include_str!("../../../../../docs/measured/prices.jsonl").lines().skip(1);
     let lines = lines.map(|line| serde_json::from_str::<Line>(line).expect("a line that `lab prices` wrote"));
     let mine: Vec<Line> = lines.filter(|line| line.application == application.name).collect();
@@ -95,7 +98,11 @@ fn prices(application: &Application) -> Vec<(String, Price)> {
 fn point(setting: &Setting<'_>, application: &'static Application, contender: &'static str, cores: usize) -> Point {
     // What applications compute is computed: a look takes less than an eighth.
     let full = if setting.quick { application.size / 2 } else { application.size };
-    let size = setting.part(full, application.least);
+    run(application, setting.part(full, application.least), contender, cores)
+}
+
+/// A run of that size on so many cores, with a worker for each.
+pub(crate) fn run(application: &'static Application, size: u64, contender: &'static str, cores: usize) -> Point {
     let prices = prices(application);
     Point {
         workload: application.name,
