@@ -2,12 +2,17 @@
 //!
 //! The list is a stack, so the block that comes back is the one that is still in the cache. A pipeline moves blocks one way, from the
 //! worker that fills them to the worker that empties them; the shared store brings them back, half a list at a time.
+//!
+//! Nobody waits for the store: who finds it empty, or somebody at it, asks the allocator, or keeps what it has. With forty workers that wait for
+//! one lock, and blocks that lie in forty lists, that lock is most of the time of a run.
 
 use crate::block::{Block, stride};
 use std::cell::RefCell;
 use std::fmt;
 use std::mem;
-use thalweg_sync::sync::Mutex;
+use thalweg_sync::CachePadded;
+use thalweg_sync::atomic::{AtomicU32, Ordering::Relaxed};
+use thalweg_sync::sync::{Mutex, MutexGuard, TryLockError};
 
 /// Entries are allocated in powers of two from 64 bytes.
 const SMALLEST: usize = 64;
@@ -15,6 +20,8 @@ const SMALLEST: usize = 64;
 const CLASSES: usize = 13;
 /// Blocks a worker keeps per class before it gives half of them away.
 const KEEP: usize = 64;
+/// Blocks it keeps at most, where somebody is at the store each time. What comes then goes to the allocator.
+const KEEP_AT_MOST: usize = 2 * KEEP;
 /// Alignment of pooled blocks; messages that ask for more are not pooled.
 const ALIGN: usize = 64;
 
@@ -22,7 +29,45 @@ type Lists = [Vec<Block>; CLASSES];
 
 /// What the workers of one run share.
 #[derive(Default)]
-pub(crate) struct Store(Mutex<Lists>);
+pub(crate) struct Store {
+    lists: Mutex<Lists>,
+    /// A bit for each class that has blocks. Who has the lock writes it, and all others read a snapshot.
+    has: CachePadded<AtomicU32>,
+}
+
+impl Store {
+    /// The lists, if nobody is at them.
+    fn lists(&self) -> Option<MutexGuard<'_, Lists>> {
+        match self.lists.try_lock() {
+            Ok(lists) => Some(lists),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Some blocks of the class, if there are any and nobody is at the store.
+    fn take(&self, class: usize, into: &mut Vec<Block>) {
+        // Relaxed: a bit that is old makes a worker ask the allocator, or look in vain.
+        if self.has.load(Relaxed) & 1 << class == 0 {
+            return;
+        }
+        let Some(mut lists) = self.lists() else { return };
+        let keep = lists[class].len().saturating_sub(KEEP / 2);
+        into.extend(lists[class].drain(keep..));
+        if keep == 0 {
+            // Relaxed, and no exchange: only who has the lock writes.
+            self.has.store(self.has.load(Relaxed) & !(1 << class), Relaxed);
+        }
+    }
+
+    /// Takes half of a list, unless somebody is at the store.
+    fn give(&self, class: usize, from: &mut Vec<Block>) {
+        let Some(mut lists) = self.lists() else { return };
+        lists[class].extend(from.drain(..KEEP / 2));
+        // Relaxed: as in `take`.
+        self.has.store(self.has.load(Relaxed) | 1 << class, Relaxed);
+    }
+}
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -59,10 +104,7 @@ impl Pool {
         if let Some(block) = lists[class].pop() {
             return block;
         }
-        let mut shared = store.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let keep = shared[class].len().saturating_sub(KEEP / 2);
-        lists[class].extend(shared[class].drain(keep..));
-        drop(shared);
+        store.take(class, &mut lists[class]);
         lists[class].pop().unwrap_or_else(|| Block::allocate(SMALLEST << class, ALIGN))
     }
 
@@ -77,10 +119,11 @@ impl Pool {
         let mut lists = self.lists.borrow_mut();
         let list = &mut lists[class];
         if list.len() >= KEEP {
-            let mut shared = store.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            shared[class].extend(list.drain(..KEEP / 2));
+            store.give(class, list);
         }
-        list.push(block);
+        if list.len() < KEEP_AT_MOST {
+            list.push(block);
+        }
     }
 }
 
@@ -100,6 +143,27 @@ mod tests {
         let addresses: Vec<_> = many.iter().map(|block| block.entry::<u64>(0)).collect();
         many.into_iter().for_each(|block| here.close(&store, block));
         assert!(addresses.contains(&there.open::<u64>(&store, 8).entry::<u64>(0)));
+    }
+
+    #[test]
+    fn who_finds_somebody_at_the_store_does_without() {
+        let (store, pool) = (Store::default(), Pool::default());
+        let many: Vec<_> = (0..2 * KEEP_AT_MOST).map(|_| pool.open::<u64>(&store, 8)).collect();
+        let at_it = store.lists.lock().unwrap();
+        many.into_iter().for_each(|block| pool.close(&store, block));
+        assert_eq!(pool.lists.borrow()[0].len(), KEEP_AT_MOST);
+        assert!(at_it[0].is_empty());
+        drop(at_it);
+        let other = Pool::default();
+        let block = pool.open::<u64>(&store, 8);
+        pool.close(&store, block);
+        assert_ne!(store.has.load(Relaxed), 0);
+        let at_it = store.lists.lock().unwrap();
+        other.close(&store, other.open::<u64>(&store, 8));
+        assert_eq!(at_it[0].len(), KEEP / 2);
+        drop(at_it);
+        (0..=KEEP).for_each(|_| drop(other.open::<u64>(&store, 8)));
+        assert_eq!(store.has.load(Relaxed), 0, "all are taken");
     }
 
     #[test]

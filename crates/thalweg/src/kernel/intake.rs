@@ -6,6 +6,9 @@
 //! - **G2** A [`Batch`] has whole firings only: at each input as many messages as its firings take, and of a window copies of those that the last firing sees
 //!   and the next one takes.
 //! - **G3** Once `over` is set no firing is complete any more. It is set under the lock, by who found an input closed and then too little at it.
+//! - **G4** One worker gathers at a time, and no other waits for it: with its lines it would go slower, the more the more there are. For others there is
+//!   nothing to take meanwhile. Nothing is forgotten by that: who gathers looks again when it has what it took, as every worker does before it sleeps, and
+//!   calls another one if it left as much as a firing takes.
 
 use super::Cx;
 use crate::block::{Block, move_first};
@@ -15,7 +18,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use thalweg_sync::sync::{Arc, Mutex};
+use thalweg_sync::sync::{Arc, Mutex, TryLockError};
 
 /// Moves the first messages of some blocks, so many of them, into one block; and of a window copies so many more.
 pub(crate) type Carve = fn(&Cx<'_>, &mut VecDeque<Block>, usize, usize) -> Block;
@@ -132,6 +135,15 @@ impl Intake {
         }
     }
 
+    /// Whether who gathered last left as much as a firing takes (G4). A snapshot.
+    pub(crate) fn left_some(&self) -> bool {
+        match self {
+            Self::One(_) => false,
+            // Relaxed: who took writes it, and reads it; what another one wrote meanwhile is as good.
+            Self::Several(gather) => gather.left.load(Relaxed),
+        }
+    }
+
     /// Takes a block with its ticket; of several inputs one that holds a [`Batch`]. Else the number of blocks that were brought together in vain.
     pub(crate) fn take(&self, cx: &Cx<'_>) -> Result<(u64, Block), u32> {
         match self {
@@ -166,6 +178,10 @@ pub(crate) struct Gather {
     component: Option<usize>,
     drawn: CachePadded<AtomicU64>,
     over: AtomicBool,
+    /// Somebody gathers (G4).
+    gathering: CachePadded<AtomicBool>,
+    /// Who gathered last left as much as a firing takes.
+    left: AtomicBool,
 }
 
 struct Input {
@@ -219,6 +235,8 @@ impl Gather {
             component,
             drawn: CachePadded::default(),
             over: AtomicBool::new(false),
+            gathering: CachePadded::default(),
+            left: AtomicBool::new(false),
         }
     }
 
@@ -237,7 +255,8 @@ impl Gather {
 
     /// See [`Intake::can_take`]. A snapshot: while somebody moves blocks from a queue to a stash they are in neither, and who does so looks again.
     fn can_take(&self) -> bool {
-        if self.over.load(Relaxed) {
+        // Relaxed: G4; who gathers sees its own store, and so looks for itself.
+        if self.over.load(Relaxed) || self.gathering.load(Relaxed) {
             return false;
         }
         let mut complete = true;
@@ -261,7 +280,21 @@ impl Gather {
     }
 
     fn take(&self, cx: &Cx<'_>) -> Result<(u64, Block), u32> {
-        let mut inputs = self.lock();
+        let mut inputs = match self.inputs.try_lock() {
+            Ok(inputs) => inputs,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(0),
+        };
+        self.gathering.store(true, Relaxed);
+        let gathered = self.gather(cx, &mut inputs);
+        // Before the lock is free: the next one to have it sets this again.
+        self.gathering.store(false, Relaxed);
+        drop(inputs);
+        gathered.map(|(ticket, batch)| (ticket, batch_block(cx, batch)))
+    }
+
+    /// The next batch and its ticket, or how many blocks were brought together in vain. The caller holds the lock.
+    fn gather(&self, cx: &Cx<'_>, inputs: &mut [Input]) -> Result<(u64, Batch), u32> {
         if self.over.load(Relaxed) {
             return Err(0);
         }
@@ -270,12 +303,14 @@ impl Gather {
         let firings = |inputs: &[Input], count: &dyn Fn(&Input, &Rate) -> usize| {
             inputs.iter().zip(&self.rates).map(|(input, rate)| count(input, rate)).min().unwrap_or(0)
         };
-        let wanted = firings(&inputs, &there).min(self.most()).max(1);
+        let available = firings(inputs, &there);
+        let wanted = available.min(self.most()).max(1);
         let mut popped = 0;
         for (input, rate) in inputs.iter_mut().zip(&self.rates) {
             popped += input.bring(wanted * rate.messages + rate.keeps());
         }
-        let count = firings(&inputs, &|input, rate| rate.firings(input.held)).min(wanted);
+        let count = firings(inputs, &|input, rate| rate.firings(input.held)).min(wanted);
+        self.left.store(available > count, Relaxed);
         if count == 0 {
             let mut ends = inputs.iter().zip(&self.rates).zip(&closed);
             if ends.any(|((input, rate), &closed)| closed && input.held < rate.peek) {
@@ -291,8 +326,7 @@ impl Gather {
         // G1. Only the lock's holder draws, so a load and a store are a step.
         let ticket = self.drawn.load(Relaxed);
         self.drawn.store(ticket + 1, Relaxed);
-        drop(inputs);
-        Ok((ticket, batch_block(cx, Batch { first, inputs: blocks, keeps: keeps(&self.rates) })))
+        Ok((ticket, Batch { first, inputs: blocks, keeps: keeps(&self.rates) }))
     }
 
     fn drop_rest(&self, cx: &Cx<'_>) -> u64 {

@@ -191,6 +191,9 @@ impl<'r> SharedTask<'r> {
             }
         };
         cx.host.took(cx.kernel);
+        if !is_piece && self.input.left_some() {
+            cx.host.share(cx.kernel, 1);
+        }
         // A piece is short, and is not cut again.
         cx.whole.set(is_piece);
         cx.carry(&mut block);

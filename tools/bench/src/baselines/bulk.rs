@@ -6,8 +6,8 @@
 //! so far. The pipeline is in software: a kernel works on what the one before it made in the steady state before, so that pieces of a steady
 //! state wait for nobody, and each edge has two halves of a buffer, which change roles at the barrier.
 //!
-//! Different from there: kernels are not fused, and a piece of a windowed kernel does not read the window of its neighbour again. Both
-//! costs are small beside what is charged.
+//! Different from there: kernels are not fused, and a piece of a windowed kernel does not read the window of its neighbour again, which it
+//! does not pay for.
 
 use std::ops::Range;
 

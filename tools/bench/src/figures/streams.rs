@@ -193,6 +193,7 @@ pub(crate) fn diamond(scheme: Scheme, messages: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg::{Firing, ParallelKernel};
     use thalweg_sim::Machine;
 
     #[test]
@@ -254,5 +255,70 @@ mod tests {
         assert!(few > 6.0, "{few} of 8 CPUs for one parallel kernel");
         let many = cpus(88, 200_000, spread);
         assert!(many > 40.0, "{many} of 88 CPUs for one parallel kernel");
+    }
+
+    /// Gives each message to eight kernels.
+    struct Copies;
+    /// Takes one from each of eight kernels.
+    struct Sum;
+
+    impl ParallelKernel for Copies {
+        type Ports = (In<u64>, [Out<u64>; 8]);
+
+        fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+            (bind.input("in"), std::array::from_fn(|copy| bind.output(&format!("copy {copy}"))))
+        }
+
+        fn fire(&self, ports: &Self::Ports, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+            let number = firing.take(ports.0);
+            ports.1.iter().for_each(|&copy| firing.push(copy, number));
+            Ok(())
+        }
+    }
+
+    impl ParallelKernel for Sum {
+        type Ports = ([In<u64>; 8], Out<u64>);
+
+        fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+            (std::array::from_fn(|part| bind.input(&format!("part {part}"))), bind.output("out"))
+        }
+
+        fn fire(&self, ports: &Self::Ports, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+            let sum = ports.0.iter().map(|&part| firing.take(part)).sum();
+            firing.push(ports.1, sum);
+            Ok(())
+        }
+    }
+
+    /// Nobody waits for who gathers a firing's messages, nor for who is at the store of blocks: with forty workers that wait, this takes thirty times
+    /// as long as with ten.
+    #[test]
+    fn kernels_with_many_ports_do_not_get_slower_by_many_workers() {
+        const MESSAGES: u64 = 4_000;
+        let nanos = |workers: usize| {
+            let client = move || {
+                let mut sum = 0;
+                let mut graph = Graph::new();
+                let numbers = graph.source(0..MESSAGES);
+                let (copies, parts) = (graph.add_parallel(Copies), graph.add_parallel(Sum));
+                let sink = graph.sink(|number: u64| sum += number);
+                graph += numbers >> copies.0;
+                for (copy, part) in copies.1.into_iter().zip(parts.0) {
+                    let filter = graph.parallel(|number: u64, out: &mut Output<u64>| {
+                        hint::work(500);
+                        out.push(number);
+                    });
+                    graph += copy >> filter >> part;
+                }
+                graph += parts.1 >> sink;
+                graph.run(Scheme::default().workers(workers)).expect("the graph runs to its end");
+                drop(graph);
+                assert_eq!(sum, 8 * MESSAGES * (MESSAGES - 1) / 2);
+            };
+            let machine = Machine::named("x86-40").unwrap();
+            thalweg_sim::Simulation::new(machine).threads(40).stack_bytes(1 << 20).run(client).nanos
+        };
+        let (ten, forty) = (nanos(10), nanos(40));
+        assert!(forty < 10 * ten, "{forty} ns with forty workers, {ten} with ten");
     }
 }
