@@ -36,13 +36,13 @@ impl Policy for LastFirst {
 fn run(scheme: Scheme) -> Result<f64, thalweg::Error> {
     let mut graph = Graph::new();
     // Kernels are numbered in the order in which they are made: here from the source on.
-    let first = graph.source(1..=200_000_u64);
+    let first = graph.source(1..=1_000_000_u64);
     let second = graph.map(|n: u64| n + 2);
     let third = graph.map(|n: u64| n / 2);
     let (end, sum) = graph.gather(0, |sum: &mut u64, n: u64| *sum += n);
-    graph += first.fixed(4096) >> second;
-    graph += second.fixed(4096) >> third;
-    graph += third.fixed(4096) >> end;
+    graph += first.fixed(1 << 18) >> second;
+    graph += second.fixed(1 << 18) >> third;
+    graph += third.fixed(1 << 18) >> end;
     let report = graph.run(scheme)?;
 
     let mean: f64 = report.edges.iter().map(|edge| edge.mean).sum();
