@@ -9,8 +9,8 @@ use crate::registry::NATIVE;
 use crate::workloads::{Digest, Farm, FirChain};
 use crate::{ours, peers};
 
-/// Experiments whose length does not follow the effort, and one that starts the command as its applications.
-const APART: [&str; 3] = ["streams/idle", "streams/build", "daemon/bursts"];
+/// Experiments whose length does not follow the effort, and two that start the command as their applications.
+const APART: [&str; 4] = ["streams/idle", "streams/build", "daemon/bursts", "blq/instructions"];
 
 /// Peers without which nobody takes part in their experiments.
 const ALL_OR_NOTHING: [Optional; 2] = [optional::HTTP, optional::RPC];

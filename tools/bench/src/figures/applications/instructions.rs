@@ -76,9 +76,11 @@ fn count(application: &str, scheme: &str, size: u64) -> Result<Counts, BoxError>
         .output()?;
     let said = String::from_utf8_lossy(&ran.stderr);
     if !ran.status.success() {
-        return Err(format!("valgrind ended with {}: {said}", ran.status).into());
+        // What valgrind itself says begins with its process.
+        let own: Vec<&str> = said.lines().filter(|line| !line.starts_with("==") && !line.starts_with("--")).collect();
+        return Err(format!("{application} under valgrind ended with {}: {}", ran.status, own.join("; ")).into());
     }
-    counts(&said).ok_or_else(|| format!("valgrind counted nothing: {said}").into())
+    counts(&said).ok_or_else(|| "valgrind counted nothing".into())
 }
 
 /// What it printed.
