@@ -136,7 +136,9 @@ mod tests {
         };
         for contender in CONTENDERS {
             let (one, four) = (at(contender, 1).nanos_on(&machine), at(contender, 4).nanos_on(&machine));
-            assert!(one > 2.0 * four, "{contender}: {one} ns with one consumer, {four} with four");
+            // With a hint that is too small, and workers to spare, our streams lose nothing.
+            let gains = one > 1.5 * four;
+            assert_eq!(gains, contender != FEW_OURS, "{contender}: {one} ns with one consumer, {four} with four");
         }
         let found = |consumers, unit| {
             let point = at(EACH_OWN, consumers);
