@@ -18,7 +18,7 @@ use serde_json::json;
 use thalweg::{EdgeReport, Scheme};
 use thalweg_apps::tde::stages;
 use thalweg_queue::stealing::Rng;
-use thalweg_sim::{Price, price};
+use thalweg_sim::{Machine, Price, Simulation, price};
 use thalweg_sync::sync::Arc;
 
 use super::applications::simulated::{self, prices};
@@ -135,7 +135,12 @@ impl Counted {
     /// Runs some of it, as it is, counts, and takes so many messages more for `size` as it is larger. Only sorting is not in proportion.
     fn of(application: &Application, size: u64) -> Self {
         let ran = if application.name == "mergesort" { size } else { size.min(5 * application.least) };
-        let report = (application.run)(Scheme::default().workers(1), ran).expect("the application runs to its end");
+        // On a modelled core: which runs are merged with which depends on time, which is to be the same everywhere.
+        let machine = Machine::named("x86-40").expect("it is one of those that are known");
+        let simulation = Simulation::new(machine).threads(1).stack_bytes(1 << 20);
+        let counted = simulation.try_run(|| (application.run)(Scheme::default().workers(1), ran));
+        let (report, _) = counted.unwrap_or_else(|failure| panic!("{}: {failure}", application.name));
+        let report = report.expect("the application runs to its end");
         let times = size as f64 / ran as f64;
         let prices = prices(application);
         let load = |(name, price): &(String, Price)| {
@@ -455,7 +460,6 @@ fn line(title: &str, row: &[f64]) -> String {
 mod tests {
     use super::*;
     use crate::machines::pictures::plots;
-    use thalweg_sim::Machine;
 
     #[test]
     fn every_application_runs_by_every_form() {
