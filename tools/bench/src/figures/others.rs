@@ -135,14 +135,17 @@ impl Counted {
     /// Runs some of it, as it is, counts, and takes so many messages more for `size` as it is larger. Only sorting is not in proportion.
     fn of(application: &Application, size: u64) -> Self {
         let ran = if application.name == "mergesort" { size } else { size.min(5 * application.least) };
+        let prices = prices(application);
         // On a modelled core: which runs are merged with which depends on time, which is to be the same everywhere.
         let machine = Machine::named("x86-40").expect("it is one of those that are known");
         let simulation = Simulation::new(machine).threads(1).stack_bytes(1 << 20);
-        let counted = simulation.try_run(|| (application.run)(Scheme::default().workers(1), ran));
+        let counted = simulation.try_run(|| {
+            prices.iter().for_each(|(kernel, cost)| price(kernel, *cost));
+            (application.run)(Scheme::default().workers(1), ran)
+        });
         let (report, _) = counted.unwrap_or_else(|failure| panic!("{}: {failure}", application.name));
         let report = report.expect("the application runs to its end");
         let times = size as f64 / ran as f64;
-        let prices = prices(application);
         let load = |(name, price): &(String, Price)| {
             let kernel = report.kernel(name).expect("what has a price is a kernel");
             let nanos = price.taken * kernel.messages_in as f64 + price.given * kernel.messages_out as f64;
