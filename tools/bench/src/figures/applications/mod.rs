@@ -31,10 +31,12 @@ pub(crate) struct Application {
     /// Runs so many by a scheme.
     pub(crate) run: fn(Scheme, u64) -> Result<Report, BoxError>,
     /// What modelled machines charge, if that is not what kernels take on the machine at hand.
+    #[cfg_attr(not(feature = "machines"), allow(dead_code, reason = "only modelled machines charge it"))]
     pub(crate) grain: Option<Grain>,
 }
 
 /// How long a paper's program computes, so that ours has its grain.
+#[cfg_attr(not(feature = "machines"), allow(dead_code, reason = "only modelled machines charge it"))]
 #[derive(Clone, Copy)]
 pub(crate) struct Grain {
     /// All kernels but the ends for one of `size`, on one of the paper's cores, in nanoseconds: they are charged in the proportion of what ours
