@@ -3,8 +3,8 @@
 //! The list is a stack, so the block that comes back is the one that is still in the cache. A pipeline moves blocks one way, from the
 //! worker that fills them to the worker that empties them; the shared store brings them back, half a list at a time.
 //!
-//! Nobody waits for the store: who finds it empty, or somebody at it, asks the allocator, or keeps what it has. With forty workers that wait for
-//! one lock, and blocks that lie in forty lists, that lock is most of the time of a run.
+//! No worker waits for the store. A worker that finds the store empty or locked takes a block from the allocator, or keeps the blocks it has. If
+//! forty workers waited for that one lock, a run would spend most of its time there.
 
 use crate::block::{Block, stride};
 use std::cell::RefCell;
@@ -31,7 +31,7 @@ type Lists = [Vec<Block>; CLASSES];
 #[derive(Default)]
 pub(crate) struct Store {
     lists: Mutex<Lists>,
-    /// A bit for each class that has blocks. Who has the lock writes it, and all others read a snapshot.
+    /// A bit for each class that has blocks. The worker that holds the lock writes it; the others read a snapshot.
     has: CachePadded<AtomicU32>,
 }
 
@@ -55,7 +55,7 @@ impl Store {
         let keep = lists[class].len().saturating_sub(KEEP / 2);
         into.extend(lists[class].drain(keep..));
         if keep == 0 {
-            // Relaxed, and no exchange: only who has the lock writes.
+            // Relaxed, and no exchange: only the worker that holds the lock writes.
             self.has.store(self.has.load(Relaxed) & !(1 << class), Relaxed);
         }
     }

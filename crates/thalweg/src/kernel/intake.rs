@@ -6,9 +6,9 @@
 //! - **G2** A [`Batch`] has whole firings only: at each input as many messages as its firings take, and of a window copies of those that the last firing sees
 //!   and the next one takes.
 //! - **G3** Once `over` is set no firing is complete any more. It is set under the lock, by who found an input closed and then too little at it.
-//! - **G4** One worker gathers at a time, and no other waits for it: with its lines it would go slower, the more the more there are. For others there is
-//!   nothing to take meanwhile. Nothing is forgotten by that: who gathers looks again when it has what it took, as every worker does before it sleeps, and
-//!   calls another one if it left as much as a firing takes.
+//! - **G4** One worker gathers at a time, and no other worker waits for the lock: waiting workers would take its cache lines away. Meanwhile the other
+//!   workers find nothing to take. No message is forgotten by that: the gatherer looks again before it sleeps, as every worker does, and calls
+//!   another worker if it left enough messages for a firing.
 
 use super::Cx;
 use crate::block::{Block, move_first};

@@ -1,7 +1,7 @@
 //! Fork and join by stealing, small: the form of Cilk's runtime, and of TBB's under Intel's OpenCL. What `danbi/others` runs beside our
 //! streams.
 //!
-//! A worker puts what it forks on a deque of its own, and takes the newest from there. Who has nothing takes the oldest of a victim at random,
+//! A worker puts what it forks on a deque of its own, and takes the newest from there. A worker that has nothing takes the oldest of a victim at random,
 //! under the lock of the victim's deque. If the lock is taken or nothing is there, it yields to the operating system, as Cilk's thieves do;
 //! the paper finds that this ends the scaling of Cilk's merge sort (section IV-D).
 //!

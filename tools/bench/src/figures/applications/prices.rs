@@ -33,7 +33,7 @@ pub(crate) fn measure(names: &[String], quick: bool, progress: &mut dyn Write) -
     Ok(lines)
 }
 
-/// The file with `lines` in the place of what it had of `names`, or of all if there is none.
+/// The file with `lines` in the place of its lines of the applications `names`; in the place of all its lines if `names` is empty.
 pub(crate) fn kept(file: &str, names: &[String], lines: &str) -> String {
     let is_new = |line: &&str| names.iter().any(|name| line.contains(&format!("\"application\":\"{name}\"")));
     let old = file.lines().skip(1).filter(|line| !names.is_empty() && !is_new(line));
