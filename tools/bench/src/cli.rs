@@ -27,10 +27,11 @@ enum Command {
     List,
     /// Runs experiments and prints a table for each
     ///
-    /// Every contender runs once to warm up and then in turn with the others; every result is checked. A run that had both
-    /// CPUs on one core, as a host may give them to a virtual machine, is made again, three times at most and no more in
-    /// all than a table has runs; a column counts what is left. Ratios refer to the best peer of the same run. Exit
-    /// status: 0 if everything was right, 1 if a contender failed, 2 for arguments that make no sense.
+    /// Every contender runs once to warm up and then in turn with the others; every result is checked. A run that was
+    /// disturbed, as both CPUs were on one core or their clock was slow, which the host of a virtual machine decides, is
+    /// made again, three times at most and no more in all than a table has runs; a column counts what is left. Ratios
+    /// refer to the best peer of the same run. Exit status: 0 if everything was right, 1 if a contender failed, 2 for
+    /// arguments that make no sense.
     #[command(
         after_help = "Examples:\n  thalweg lab run streams/pipe3 --quick\n  thalweg lab run streams/ --json - > figures.json\n  thalweg lab run all --svg figures.svg"
     )]
@@ -87,6 +88,9 @@ enum Command {
 }
 
 const TROUBLE: u8 = 2;
+
+/// The words that bring a process of this program to [`run`], which first looks whether it is an experiment's child.
+pub(crate) const CHILD: [&str; 2] = ["lab", "run"];
 
 /// Runs the lab. `args` are the arguments after `lab`.
 ///
@@ -172,7 +176,7 @@ fn publish(
     let mut options = if quick { " --quick".to_owned() } else { String::new() };
     options += &runs.map_or_else(String::new, |runs| format!(" --runs {runs}"));
     let press = publish::Press { measured: &measured, machine: &machine, options: &options };
-    publish::publish(experiments, &effort(quick, runs), &press, &mut publish::Host, progress)?;
+    publish::publish(experiments, &effort(quick, runs), &press, &mut publish::Host::new(), progress)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -249,6 +253,13 @@ fn run_all(
 mod tests {
     use super::*;
     use crate::harness::{Contender, Group, Role, Sample};
+
+    #[test]
+    fn the_words_of_a_child_are_not_answered_without_the_lab() {
+        let [command, words @ ..] = CHILD;
+        assert_eq!((command, catalogue::answer(&words)), ("lab", None));
+        assert!(catalogue::answer(&["list"]).is_some());
+    }
 
     #[test]
     fn a_median_has_five_runs_at_least() {

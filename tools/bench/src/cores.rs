@@ -1,14 +1,15 @@
-//! Whether two CPUs are two cores at this moment.
+//! Whether two CPUs are two cores at this moment, and whether they are as fast as before.
 //!
 //! A virtual machine says that its CPUs are of different cores, and its host runs them as the hardware threads of one when it sees fit, for
 //! milliseconds or for minutes. Then a line goes from one to the other in half the time, two threads compute hardly more than one, and
-//! queues come in another order: by instructions, and not by lines. No list of cores tells; computing does.
+//! queues come in another order: by instructions, and not by lines. No list of cores tells; computing does. Neighbours on the host
+//! slow its clock as well, for milliseconds or for minutes.
 
 use std::hint::black_box;
 use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use thalweg_sync::thread;
 
@@ -17,8 +18,56 @@ use crate::machine;
 /// Two threads of one core take 1.6 to 1.9 times as long as one, those of two cores 0.95 to 1.1.
 const MUCH: f64 = 1.4;
 
-/// True if the first two of [`machine::cpus`] are the hardware threads of one core. Takes a third of a millisecond.
-pub fn are_one() -> bool {
+/// Times as long as at best that the same work may take.
+pub(crate) const JUMP: f64 = 1.25;
+/// Looks at a machine before anything runs on it, and what passes between two.
+const FIRST: (usize, Duration) = (30, Duration::from_millis(10));
+
+/// What a look saw.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// Some work, where nothing interrupts it.
+    pub(crate) nanos: f64,
+    /// The first two of [`machine::cpus`] are the hardware threads of one core, and the system does not say so.
+    pub(crate) one_core: bool,
+}
+
+/// Looks at this machine. Takes a third of a millisecond.
+pub(crate) fn look() -> Look {
+    Look { nanos: nanos(), one_core: machine::cores() >= 2 && are_one() }
+}
+
+/// Looks at a machine before anything runs on it. Takes a third of a second.
+pub(crate) fn first_looks() -> Vec<Look> {
+    let looks = std::iter::repeat_with(|| {
+        std::thread::sleep(FIRST.1);
+        look()
+    });
+    looks.take(FIRST.0).collect()
+}
+
+/// Tells disturbed looks from those that are not.
+#[derive(Debug)]
+pub(crate) struct Steady {
+    /// The shortest time that the work has taken.
+    least: f64,
+}
+
+impl Steady {
+    /// After the first looks.
+    pub(crate) fn new(looks: &[Look]) -> Self {
+        Self { least: looks.iter().map(|look| look.nanos).fold(f64::INFINITY, f64::min) }
+    }
+
+    /// The two CPUs are one core, or the clock is much slower than it was at best.
+    pub(crate) fn is_disturbed(&mut self, look: Look) -> bool {
+        self.least = self.least.min(look.nanos);
+        look.one_core || look.nanos > JUMP * self.least
+    }
+}
+
+/// True if the first two of [`machine::cpus`] are the hardware threads of one core.
+fn are_one() -> bool {
     let &[first, second, ..] = machine::cpus() else { return false };
     slowdown(first, second).is_some_and(|slowdown| slowdown > MUCH)
 }
@@ -54,7 +103,7 @@ fn slowdown(first: usize, second: usize) -> Option<f64> {
 }
 
 /// What some work takes where nothing interrupts it.
-pub(crate) fn nanos() -> f64 {
+fn nanos() -> f64 {
     let once = || {
         let start = Instant::now();
         steps(20_000);
@@ -78,6 +127,17 @@ fn steps(count: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_core_and_a_slow_clock_disturb() {
+        let look = |nanos, one_core| Look { nanos, one_core };
+        let mut steady = Steady::new(&[look(1300.0, false), look(1100.0, false)]);
+        assert!(!steady.is_disturbed(look(1300.0, false)));
+        assert!(steady.is_disturbed(look(1100.0, true)));
+        // From here on it is known to be faster.
+        assert!(!steady.is_disturbed(look(1000.0, false)));
+        assert!(steady.is_disturbed(look(1300.0, false)));
+    }
 
     #[test]
     fn both_threads_go_where_they_are_sent() {

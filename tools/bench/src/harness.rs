@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::Value;
 use thalweg_figure::Spread;
 
-use crate::cores;
+use crate::cores::{self, Steady};
 use crate::machine::{self, Timing};
 use crate::records::{At, Record};
 
@@ -180,19 +180,15 @@ pub struct Outcome {
 /// # Errors
 /// When the plan cannot be made, or `progress` cannot be written.
 pub fn measure(experiment: &Experiment, effort: &Effort, progress: &mut dyn Write) -> Result<Outcome, BoxError> {
-    measure_while(experiment, effort, &mut are_one, progress)
+    let mut steady = Steady::new(&cores::first_looks());
+    measure_while(experiment, effort, &mut || steady.is_disturbed(cores::look()), progress)
 }
 
-/// True if two CPUs are one core now and the system does not know it. Where it does, the placement in the parameters says so.
-pub(crate) fn are_one() -> bool {
-    machine::cores() >= 2 && cores::are_one()
-}
-
-/// [`measure`], on two CPUs that are one core while `are_one` says so.
+/// [`measure`], on a machine that is disturbed while `disturbed` says so.
 pub(crate) fn measure_while(
     experiment: &Experiment,
     effort: &Effort,
-    are_one: &mut dyn FnMut() -> bool,
+    disturbed: &mut dyn FnMut() -> bool,
     progress: &mut dyn Write,
 ) -> Result<Outcome, BoxError> {
     let mut outcome = Outcome::default();
@@ -200,38 +196,38 @@ pub(crate) fn measure_while(
         for line in &group.absent {
             writeln!(progress, "{}: {line}", experiment.name)?;
         }
-        measure_group(experiment.name, group, effort, are_one, progress, &mut outcome)?;
+        measure_group(experiment.name, group, effort, disturbed, progress, &mut outcome)?;
     }
     Ok(outcome)
 }
 
-/// A run, and whether the two CPUs were one core before or after it.
+/// A run, and whether the machine was disturbed before or after it.
 struct Run {
     sample: Sample,
-    on_one_core: bool,
+    disturbed: bool,
 }
 
-/// How often a run on one core is made once more. Where the CPUs were decides that, and never its figures.
+/// How often a disturbed run is made once more. The machine decides that, and never the run's figures.
 const AGAIN: usize = 3;
 
-/// What tells whether two CPUs are one core, and how many runs may still be made again because of it.
-struct Cores<'a> {
-    are_one: &'a mut dyn FnMut() -> bool,
-    /// What they were when it was last asked.
-    were_one: bool,
+/// What tells whether the machine is disturbed, and how many runs may still be made again because of it.
+struct Calm<'a> {
+    disturbed: &'a mut dyn FnMut() -> bool,
+    /// What it was when it was last asked.
+    was_disturbed: bool,
     again: usize,
 }
 
-impl Cores<'_> {
-    /// A run of `contender`, if possible one before and after which they are two.
+impl Calm<'_> {
+    /// A run of `contender`, if possible one before and after which the machine is not disturbed.
     fn run(&mut self, contender: &mut Contender) -> Result<Run, BoxError> {
         let mut left = self.again.min(AGAIN);
         loop {
             let sample = contender.run()?;
-            let before = std::mem::replace(&mut self.were_one, (self.are_one)());
-            let on_one_core = before || self.were_one;
-            if !on_one_core || left == 0 {
-                return Ok(Run { sample, on_one_core });
+            let before = std::mem::replace(&mut self.was_disturbed, (self.disturbed)());
+            let disturbed = before || self.was_disturbed;
+            if !disturbed || left == 0 {
+                return Ok(Run { sample, disturbed });
             }
             (left, self.again) = (left - 1, self.again - 1);
         }
@@ -242,24 +238,24 @@ fn measure_group(
     experiment: &'static str,
     group: Group,
     effort: &Effort,
-    are_one: &mut dyn FnMut() -> bool,
+    disturbed: &mut dyn FnMut() -> bool,
     progress: &mut dyn Write,
     outcome: &mut Outcome,
 ) -> Result<(), BoxError> {
     let Group { workload, units, contenders, ideal_from, sweep, .. } = group;
     let mut field: Vec<(Contender, Vec<Run>)> = contenders.into_iter().map(|c| (c, Vec::new())).collect();
-    let were_one = are_one();
-    let mut cores = Cores { are_one, were_one, again: 0 };
+    let was_disturbed = disturbed();
+    let mut calm = Calm { disturbed, was_disturbed, again: 0 };
     for round in 0..=effort.runs {
-        // From the warm-up on, which is no run: as many as there are runs, so that a host that stays so takes twice the time at most.
+        // From the warm-up on, which is no run: as many as there are runs, so that a machine that stays so takes twice the time at most.
         if round == 1 {
-            cores.again = effort.runs * field.len();
+            calm.again = effort.runs * field.len();
         }
         match round {
             0 => writeln!(progress, "{experiment}: {workload}: warm-up of {} contenders", field.len())?,
             _ => writeln!(progress, "{experiment}: {workload}: run {round} of {}", effort.runs)?,
         }
-        field.retain_mut(|(contender, runs)| match cores.run(contender) {
+        field.retain_mut(|(contender, runs)| match calm.run(contender) {
             Ok(run) => {
                 debug_assert_eq!(run.sample.figures.len(), units.len(), "{}: one figure for each unit", contender.name);
                 if round > 0 {
@@ -281,7 +277,7 @@ fn measure_group(
     let first = outcome.records.len();
     for (contender, runs) in field {
         let cpus: Option<Vec<f64>> = runs.iter().map(|run| run.sample.cpus).collect();
-        let on_one_core = runs.iter().filter(|run| run.on_one_core).count();
+        let disturbed = runs.iter().filter(|run| run.disturbed).count();
         for (at, unit) in units.iter().enumerate() {
             let spread = Spread::of(runs.iter().map(|run| run.sample.figures[at]));
             // A point of a curve that cannot be.
@@ -299,7 +295,7 @@ fn measure_group(
                 runs: runs.len(),
                 world: "native",
                 cpus: cpus.as_ref().map(|cpus| Spread::of(cpus.clone()).median),
-                on_one_core,
+                disturbed,
                 params: contender.params.clone(),
                 machine: machine::describe(),
             });
@@ -360,13 +356,13 @@ mod tests {
     }
 
     #[test]
-    fn a_run_on_one_core_is_made_again_and_counted_if_that_is_in_vain() {
+    fn a_disturbed_run_is_made_again_and_counted_if_that_is_in_vain() {
         let mut calls = 0.0;
         let count = move || {
             calls += 1.0;
             Ok(Sample { figures: vec![calls], cpus: None })
         };
-        let group = Group::new("cores", &["runs"], vec![Contender::new(Role::Peer, "a", Value::Null, count)]);
+        let group = Group::new("calm", &["runs"], vec![Contender::new(Role::Peer, "a", Value::Null, count)]);
         let looks = [
             // Before all, and after the warm-up, which is not made again.
             vec![false, true],
@@ -377,11 +373,11 @@ mod tests {
         ];
         let (mut looks, mut outcome) = (looks.into_iter().flatten(), Outcome::default());
         let effort = Effort { runs: 3, divisor: 1 };
-        let mut are_one = || looks.next().unwrap();
-        measure_group("test/harness", group, &effort, &mut are_one, &mut Vec::new(), &mut outcome).unwrap();
-        let Record { spread, on_one_core, .. } = outcome.records[0];
+        let mut disturbed = || looks.next().unwrap();
+        measure_group("test/harness", group, &effort, &mut disturbed, &mut Vec::new(), &mut outcome).unwrap();
+        let Record { spread, disturbed, .. } = outcome.records[0];
         assert_eq!(spread, Spread { median: 5.0, min: 4.0, max: 7.0 });
-        assert_eq!(on_one_core, 1);
+        assert_eq!(disturbed, 1);
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::cores;
-use crate::harness::{BoxError, Effort, Experiment, are_one, measure_while};
+use crate::cores::{self, Look, Steady};
+use crate::harness::{BoxError, Effort, Experiment, measure_while};
 use crate::machine;
 use crate::records::Record;
 
@@ -16,48 +16,48 @@ const COUNTS: [&str; 2] = ["queues/call-size", "blq/instructions"];
 
 /// Who watches the machine while it measures.
 pub(crate) trait Watch {
-    /// What disturbs the machine now, if anything does. Asked before a run and after it.
-    fn disturbed(&mut self) -> Option<String>;
-    /// True if two CPUs are one core now. Asked between runs.
-    fn are_one(&mut self) -> bool;
+    /// Why nothing can be measured now, if it is so. Asked before a run.
+    fn refuses(&mut self) -> Option<String>;
+    /// True if the machine is disturbed now. Asked before and after each run, which is made again then.
+    fn is_disturbed(&mut self) -> bool;
 }
 
 /// Watches the machine that this process runs on.
 #[derive(Debug)]
-pub(crate) struct Host;
+pub(crate) struct Host(Steady);
 
-/// Looks at the machine, and at its clock, at each of them.
-const LOOKS: usize = 30;
-/// Times as long as at best that the same work may take.
-const JUMP: f64 = 1.25;
-
-impl Watch for Host {
-    /// Its two CPUs are one core, or its clock jumps. Takes a third of a second.
-    fn disturbed(&mut self) -> Option<String> {
-        let (mut times, mut one_core) = (Vec::new(), 0);
-        for _ in 0..LOOKS {
-            std::thread::sleep(Duration::from_millis(10));
-            times.push(cores::nanos());
-            one_core += usize::from(cores::are_one());
-        }
-        told(&times, one_core)
-    }
-
-    fn are_one(&mut self) -> bool {
-        are_one()
+impl Host {
+    /// Looks at the machine for a third of a second.
+    pub(crate) fn new() -> Self {
+        Self(Steady::new(&cores::first_looks()))
     }
 }
 
-/// What so many looks say: what some work took at each, and at how many the CPUs were one core.
-fn told(times: &[f64], one_core: usize) -> Option<String> {
-    let (least, most) = times.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), &time| (a.min(time), b.max(time)));
-    if one_core > 0 {
-        let looks = times.len();
-        return Some(format!("the two CPUs are hardware threads of one core at {one_core} of {looks} looks"));
+impl Watch for Host {
+    /// Its two CPUs are one core, or its clock is slow, at every second look. Takes a third of a second.
+    fn refuses(&mut self) -> Option<String> {
+        told(&mut self.0, &cores::first_looks())
     }
-    let (from, to) = (least / 1000.0, most / 1000.0);
-    (most > JUMP * least)
-        .then(|| format!("the clock jumps: the same work takes {from:.1} to {to:.1} us at {} looks", times.len()))
+
+    fn is_disturbed(&mut self) -> bool {
+        self.0.is_disturbed(cores::look())
+    }
+}
+
+/// What so many looks say, if every second one of them is disturbed, so that nearly each run would be.
+fn told(steady: &mut Steady, looks: &[Look]) -> Option<String> {
+    let disturbed = looks.iter().filter(|&&look| steady.is_disturbed(look)).count();
+    let one_core = looks.iter().filter(|look| look.one_core).count();
+    let (from, to) = looks.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), look| (a.min(look.nanos), b.max(look.nanos)));
+    (2 * disturbed >= looks.len()).then(|| {
+        format!(
+            "the machine is disturbed at {disturbed} of {} looks: its two CPUs are hardware threads of one core at {one_core}, and the \
+             same work takes {:.1} to {:.1} us",
+            looks.len(),
+            from / 1000.0,
+            to / 1000.0
+        )
+    })
 }
 
 /// Where records go, and what is said of their run.
@@ -71,7 +71,8 @@ pub(crate) struct Press<'a> {
     pub(crate) options: &'a str,
 }
 
-/// Runs each experiment and writes its file. What was disturbed, before or after, is not written, unless it only counts.
+/// Runs each experiment and writes its file. What has a disturbed run, though it was made again, is not written,
+/// unless it only counts.
 ///
 /// # Errors
 ///
@@ -102,19 +103,18 @@ fn one(
     progress: &mut dyn Write,
 ) -> Result<Result<String, String>, BoxError> {
     let counts = COUNTS.contains(&experiment.name);
-    if let (false, Some(reason)) = (counts, watch.disturbed()) {
-        return Ok(Err(reason + ", before the run; try again later"));
+    if let (false, Some(reason)) = (counts, watch.refuses()) {
+        return Ok(Err(reason + "; try again later"));
     }
-    let outcome = measure_while(experiment, effort, &mut || watch.are_one(), progress)?;
+    let outcome = measure_while(experiment, effort, &mut || !counts && watch.is_disturbed(), progress)?;
     if !outcome.failures.is_empty() {
         return Ok(Err(outcome.failures.join("; ")));
     }
-    if let (false, Some(reason)) = (counts, watch.disturbed()) {
-        return Ok(Err(reason + ", after the run; try again later"));
-    }
-    let on_one_core: usize = outcome.records.iter().map(|record| record.on_one_core).sum();
-    if on_one_core > 0 && !counts {
-        return Ok(Err(format!("{on_one_core} runs had both CPUs on one core, though they were made again")));
+    let worst = outcome.records.iter().max_by_key(|record| record.disturbed).filter(|record| record.disturbed > 0);
+    if let Some(Record { workload, contender, disturbed, runs, .. }) = worst {
+        let reason =
+            format!("{disturbed} of {runs} runs of {contender} ({workload}) were disturbed, though made again");
+        return Ok(Err(reason + "; try again later"));
     }
     let path = press.measured.join(press.machine).join(format!("{}.jsonl", experiment.name));
     let folder = path.parent().expect("it is in a folder");
@@ -191,23 +191,21 @@ mod tests {
         Ok(vec![Group::new("toy", &["ns"], vec![Contender::new(Role::Ours, "thalweg", json!({}), run)])])
     }
 
-    /// A machine after somebody's wish: it rains after so many dry looks, and so many runs are on one core.
+    /// A machine after somebody's wish: it rains, and is disturbed at so many looks.
     struct Toy {
-        dry: usize,
-        on_one_core: usize,
+        rains: bool,
+        disturbed: usize,
     }
 
     impl Watch for Toy {
-        fn disturbed(&mut self) -> Option<String> {
-            let rains = self.dry == 0;
-            self.dry = self.dry.saturating_sub(1);
-            rains.then(|| "rain".to_owned())
+        fn refuses(&mut self) -> Option<String> {
+            self.rains.then(|| "rain".to_owned())
         }
 
-        fn are_one(&mut self) -> bool {
-            let is_one = self.on_one_core > 0;
-            self.on_one_core = self.on_one_core.saturating_sub(1);
-            is_one
+        fn is_disturbed(&mut self) -> bool {
+            let disturbed = self.disturbed > 0;
+            self.disturbed = self.disturbed.saturating_sub(1);
+            disturbed
         }
     }
 
@@ -223,17 +221,20 @@ mod tests {
         const ALWAYS: usize = usize::MAX;
         let path = |name: &str| folder.path().join("toy-2t").join(name).with_extension("jsonl");
         let refused = [
-            (Toy { dry: 0, on_one_core: 0 }, "rain, before the run; try again later"),
-            (Toy { dry: 1, on_one_core: 0 }, "rain, after the run; try again later"),
-            (Toy { dry: 2, on_one_core: ALWAYS }, "1 runs had both CPUs on one core, though they were made again"),
+            (Toy { rains: true, disturbed: 0 }, "rain; try again later"),
+            (
+                Toy { rains: false, disturbed: ALWAYS },
+                "1 of 1 runs of thalweg (toy) were disturbed, though made again; try again later",
+            ),
         ];
         for (toy, why) in refused {
             assert_eq!(run(NAME, toy).unwrap_err(), format!("{NAME} is not published: {why}"));
             assert!(!path(NAME).exists());
         }
-        run(COUNTS[0], Toy { dry: 0, on_one_core: ALWAYS }).unwrap();
+        run(COUNTS[0], Toy { rains: true, disturbed: ALWAYS }).unwrap();
         assert!(path(COUNTS[0]).exists());
-        run(NAME, Toy { dry: 2, on_one_core: 0 }).unwrap();
+        // Before and after the warm-up, and after the run, which is made again.
+        run(NAME, Toy { rains: false, disturbed: 2 }).unwrap();
         let text = std::fs::read_to_string(path(NAME)).unwrap();
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines.len(), 2);
@@ -244,11 +245,15 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_jumps_and_cpus_on_one_core_are_told() {
-        assert_eq!(told(&[1000.0, 1200.0], 0), None);
-        let jump = told(&[1000.0, 1300.0, 1000.0], 0).unwrap();
-        assert_eq!(jump, "the clock jumps: the same work takes 1.0 to 1.3 us at 3 looks");
-        assert!(told(&[1000.0], 1).unwrap().contains("one core at 1 of 1 looks"));
+    fn a_machine_that_is_disturbed_at_every_second_look_is_told() {
+        let look = |nanos, one_core| Look { nanos, one_core };
+        let calm = look(1000.0, false);
+        let told = |looks: &[Look]| told(&mut Steady::new(&[calm]), looks);
+        assert_eq!(told(&[calm, calm, look(1300.0, false)]), None);
+        assert_eq!(
+            told(&[calm, look(1000.0, true), look(1300.0, false)]).unwrap(),
+            "the machine is disturbed at 2 of 3 looks: its two CPUs are hardware threads of one core at 1, and the same work takes 1.0 to 1.3 us"
+        );
     }
 
     #[test]

@@ -46,8 +46,8 @@ pub struct Record {
     pub world: &'static str,
     /// CPUs used on average, the median over the runs; `null` where that is not known.
     pub cpus: Option<f64>,
-    /// In how many of the runs the two CPUs were [one core](crate::cores).
-    pub on_one_core: usize,
+    /// How many of the runs were disturbed, as [`cores`](crate::cores) tells it, though they were made again.
+    pub disturbed: usize,
     /// What else changes the figures.
     pub params: Value,
     /// The machine that `native` means, as [`describe`](crate::machine::describe) puts it.
@@ -128,7 +128,7 @@ pub(crate) mod tests {
             runs: 5,
             world: "native",
             cpus: Some(1.0),
-            on_one_core: 0,
+            disturbed: 0,
             params: serde_json::json!({ "messages": 7 }),
             machine: "abacus",
         }
@@ -149,7 +149,7 @@ pub(crate) mod tests {
         let line = record("thalweg", Role::Ours, 2.0).to_json();
         assert_eq!(
             line,
-            r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","role":"ours","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"on_one_core":0,"params":{"messages":7},"machine":"abacus"}"#
+            r#"{"experiment":"test/table","workload":"toy","contender":"thalweg","role":"ours","unit":"ns/msg","median":2.0,"min":1.0,"max":4.0,"runs":5,"world":"native","cpus":1.0,"disturbed":0,"params":{"messages":7},"machine":"abacus"}"#
         );
     }
 

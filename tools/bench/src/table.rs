@@ -46,7 +46,7 @@ fn table(panel: &[&Record], notes: &[&[&Record]]) -> String {
         ];
         own.into_iter().chain(notes.iter().map(|beside| note(&record.contender, beside))).collect()
     }));
-    add_on_one_core(&mut rows, panel.iter().copied());
+    add_disturbed(&mut rows, panel.iter().copied());
     text.push_str(&aligned(&rows));
     let last = match base {
         Some(base) => writeln!(text, "  ratio: to {}; lower is better", base.contender),
@@ -57,11 +57,11 @@ fn table(panel: &[&Record], notes: &[&[&Record]]) -> String {
     text
 }
 
-/// Adds a column to `rows`, of how many runs of each of `records` were on one core, if there are any: they are not what the others are.
-fn add_on_one_core<'a>(rows: &mut [Vec<String>], records: impl Iterator<Item = &'a Record> + Clone) {
-    if records.clone().any(|record| record.on_one_core > 0) {
-        let cells = records.map(|record| record.on_one_core.to_string());
-        let column = ["on one core".to_string()].into_iter().chain(cells);
+/// Adds a column to `rows`, of how many runs of each of `records` were disturbed, if there are any: they are not what the others are.
+fn add_disturbed<'a>(rows: &mut [Vec<String>], records: impl Iterator<Item = &'a Record> + Clone) {
+    if records.clone().any(|record| record.disturbed > 0) {
+        let cells = records.map(|record| record.disturbed.to_string());
+        let column = ["disturbed".to_string()].into_iter().chain(cells);
         rows.iter_mut().zip(column).for_each(|(row, cell)| row.push(cell));
     }
 }
@@ -77,7 +77,7 @@ fn sweep(panel: &[&Record], axis: &str) -> String {
         rows.push([name.to_string()].into_iter().chain(points.iter().map(cell)).collect());
     }
     // A run gives all points of a line.
-    add_on_one_core(&mut rows, lines.iter().map(|(_, line)| line[0]));
+    add_disturbed(&mut rows, lines.iter().map(|(_, line)| line[0]));
     let title = format!("{}: {} ({}, median of {} runs)\n", head.experiment, head.workload, head.unit, head.runs);
     title + &aligned(&rows)
 }
@@ -128,14 +128,14 @@ test/table: toy (ns/msg, median of 5 runs)
     }
 
     #[test]
-    fn runs_on_one_core_are_told() {
+    fn disturbed_runs_are_told() {
         let records = [record("thalweg", Role::Ours, 2.0), record("kanal", Role::Peer, 40.0)];
-        let records = records.map(|record| Record { on_one_core: usize::from(record.role == Role::Peer), ..record });
+        let records = records.map(|record| Record { disturbed: usize::from(record.role == Role::Peer), ..record });
         let expected = "\
 test/table: toy (ns/msg, median of 5 runs)
-  contender  median (min - max)  ratio  CPUs  on one core
-  thalweg    2.00 (1.00 - 4.00)  0.050  1.00            0
-  kanal      40.0 (20.0 - 80.0)   1.00  1.00            1
+  contender  median (min - max)  ratio  CPUs  disturbed
+  thalweg    2.00 (1.00 - 4.00)  0.050  1.00          0
+  kanal      40.0 (20.0 - 80.0)   1.00  1.00          1
   ratio: to kanal; lower is better
 ";
         assert_eq!(render(&records), expected);
@@ -144,9 +144,9 @@ test/table: toy (ns/msg, median of 5 runs)
         let sweep = [Record { at: at("64"), ..first }, Record { at: at("64"), ..second }];
         let expected = "\
 test/table: toy (ns/msg, median of 5 runs)
-  entries    64  on one core
-  thalweg  2.00            0
-  kanal    40.0            1
+  entries    64  disturbed
+  thalweg  2.00          0
+  kanal    40.0          1
 ";
         assert_eq!(render(&sweep), expected);
     }

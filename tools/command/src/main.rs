@@ -103,8 +103,8 @@ fn words(tool: &str, args: &[String]) -> String {
 }
 
 fn lab(args: Vec<String>) -> Outcome {
-    if args == ["list"] {
-        emit(&thalweg_lab::catalogue::list())?;
+    if let Some(answer) = thalweg_lab::catalogue::answer(&args) {
+        emit(&answer)?;
         return Ok(ExitCode::SUCCESS);
     }
     let on_machine = args.iter().any(|word| word == "--on" || word.starts_with("--on="));

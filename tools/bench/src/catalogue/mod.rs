@@ -167,6 +167,11 @@ pub fn list() -> String {
         + &optional_peers()
 }
 
+/// What the command says to `lab` and these words without the lab: all else is for `run`.
+pub fn answer(words: &[impl AsRef<str>]) -> Option<String> {
+    matches!(words, [word] if word.as_ref() == "list").then(list)
+}
+
 /// What `sim list` prints.
 pub fn list_on_machines() -> String {
     let on = |entry: &Entry| Some((entry.name, entry.machine?.to_owned(), entry.asks.to_owned()));

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use thalweg::prelude::*;
 
+use crate::cli::CHILD;
 use crate::harness::BoxError;
 use crate::records::quantile;
 
@@ -56,8 +57,7 @@ impl Application {
     /// Starts the process. `daemon` is where its daemon is.
     pub(super) fn new(plan: Plan, daemon: Option<&std::path::Path>) -> Result<Self, BoxError> {
         let mut command = Command::new(std::env::current_exe()?);
-        // Words that lead to the lab.
-        command.args(["lab", "list"]);
+        command.args(CHILD);
         command.env(VARIABLE, serde_json::to_string(&plan)?).stdin(Stdio::piped()).stdout(Stdio::piped());
         command.env("THALWEG_DAEMON", daemon.map_or("0".as_ref(), |path| path.as_os_str()));
         let mut child = command.spawn()?;

@@ -48,9 +48,8 @@ const STEP: Duration = Duration::from_millis(1);
 const BURST: u64 = 24;
 /// Of the cores, what a burst needs and what the others need meanwhile, in percent.
 const NEEDS: (u64, u64) = (70, 8);
-/// Between two looks of the daemon, and how many of them count.
-const LOOK: Duration = Duration::from_millis(4);
-const RECENT: usize = 4;
+/// Between two looks of the daemon.
+const LOOK: Duration = Duration::from_millis(2);
 
 fn points(setting: &Setting<'_>) -> Vec<Point> {
     let cores = setting.threads;
@@ -163,19 +162,18 @@ fn application(mut graph: Graph<'_>, number: usize, load: Load, workers: usize, 
 
 /// Shares out the cores until all is done.
 fn serve(allowances: &[Allowance], cores: usize, done: &AtomicBool) {
-    let mut seen = vec![[Demand::default(); RECENT]; allowances.len()];
+    let mut seen = vec![Demand::default(); allowances.len()];
     let mut granted = vec![u32::MAX; allowances.len()];
+    let mut looked = time::now();
     while !done.load(Relaxed) {
-        for (seen, allowance) in seen.iter_mut().zip(allowances) {
-            seen.rotate_right(1);
-            seen[0] = allowance.demand();
-        }
-        let claims: Vec<Claim> = (seen.iter().zip(&granted))
-            .map(|(seen, &had)| {
-                let could = seen.iter().map(|demand| demand.could as u32).max().unwrap_or(0);
-                Claim { wish: Wish { could, work: seen[0].work }, weight: 1, had }
-            })
-            .collect();
+        let passed = std::mem::replace(&mut looked, time::now());
+        let passed = looked.since(passed);
+        let mut look = |(allowance, (seen, &had)): (&Allowance, (&mut Demand, &u32))| {
+            let before = std::mem::replace(seen, allowance.demand());
+            let busy = Duration::from_nanos(seen.busy.saturating_sub(before.busy));
+            Claim { wish: Wish::seen(seen.could as u32, seen.work, had, busy, passed), weight: 1, had }
+        };
+        let claims: Vec<Claim> = allowances.iter().zip(seen.iter_mut().zip(&granted)).map(&mut look).collect();
         granted = share(cores as u32, Policy::Delay, &claims);
         for (allowance, &cores) in allowances.iter().zip(&granted) {
             allowance.allow(cores as usize);

@@ -11,6 +11,7 @@ use serde_json::json;
 use thalweg::Scheme;
 
 use super::{Application, BLQ};
+use crate::cli;
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
 
 /// The entry for the registry.
@@ -71,7 +72,7 @@ fn count(application: &str, scheme: &str, size: u64) -> Result<Counts, BoxError>
     let ran = Command::new("valgrind")
         .args(["--tool=cachegrind", "--cachegrind-out-file=/dev/null", "--fair-sched=try"])
         .arg(std::env::current_exe()?)
-        .args(["lab", "run", EXPERIMENT.name])
+        .args(cli::CHILD)
         .env(CHILD, format!("{application} {scheme} {size}"))
         .output()?;
     let said = String::from_utf8_lossy(&ran.stderr);
