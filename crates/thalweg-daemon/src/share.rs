@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// By what cores are shared out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +69,30 @@ pub struct Wish {
     pub could: u32,
     /// The work that waits, in nanoseconds of one core. Divided by the cores that work on it, that is how long it waits.
     pub work: u64,
+}
+
+/// The share of a core that an application may take without a claim to one.
+const SLIGHT: f64 = 0.1;
+
+impl Wish {
+    /// Of an application that could put `could` threads to work at this moment, and whose threads, of which it was granted `had`, together were at work
+    /// for `busy` of the time that has `passed` since the last look. The moment alone misleads: it may find each of them between two things to do.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use thalweg_daemon::Wish;
+    ///
+    /// let seen = |could, micros| Wish::seen(could, 0, 3, Duration::from_micros(micros), Duration::from_millis(1)).could;
+    /// assert_eq!(seen(0, 1700), 2); // all of them happened to look for work
+    /// assert_eq!(seen(4, 1700), 4);
+    /// assert_eq!(seen(0, 50), 0); // what does so little is no reason to keep a core from others
+    /// assert_eq!(seen(0, 9000), 3); // what has just ended began before the last look
+    /// ```
+    pub fn seen(could: u32, work: u64, had: u32, busy: Duration, passed: Duration) -> Self {
+        let used = (busy.as_secs_f64() / passed.as_secs_f64().max(1e-9) - SLIGHT).ceil();
+        // Below zero is zero.
+        Self { could: could.max((used as u32).min(had)), work }
+    }
 }
 
 /// A wish, as those who share out see it.

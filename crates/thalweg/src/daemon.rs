@@ -15,25 +15,26 @@ use std::path::PathBuf;
 use thalweg_daemon::{Claim, Member, Policy, Wish, share};
 use thalweg_sync::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock};
 use thalweg_sync::thread;
-use thalweg_sync::time::Duration;
+use thalweg_sync::time::{Duration, Instant, now};
 
 /// The variable of the environment that says where the daemon is; `0` for none.
 const VARIABLE: &str = "THALWEG_DAEMON";
 /// The variable that says how much this process weighs beside others, 1 to 100.
 const WEIGHT: &str = "THALWEG_DAEMON_WEIGHT";
 /// The time between two looks at the runs: doubles from the first to the second while they could use nothing.
-const LOOK: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(16));
+const LOOK: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(16));
 /// The time between two tries to find a daemon: doubles from the first to the second.
 const SEEK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
-/// Looks that count: a worker between two blocks looks as if it had nothing to do.
-const RECENT: usize = 4;
 
 #[derive(Debug)]
 struct Entry {
     pane: Arc<Pane>,
     granted: u32,
-    /// The last looks, the newest first.
-    seen: [Demand; RECENT],
+    /// The last look, and when it was.
+    seen: Demand,
+    at: Instant,
+    /// What that and the look before it say.
+    wish: Wish,
 }
 
 /// The runs of this process, and who waits for the first of them.
@@ -64,7 +65,13 @@ pub(crate) fn note(eyes: &Eyes) -> Option<Noted> {
     let runs: &'static Runs = runs.as_deref()?;
     // The run can be looked at, and bounded, by this.
     let pane = eyes.observe().pane;
-    runs.lock().push(Entry { pane: pane.clone(), granted: u32::MAX, seen: Default::default() });
+    runs.lock().push(Entry {
+        pane: pane.clone(),
+        granted: u32::MAX,
+        seen: Demand::default(),
+        at: now(),
+        wish: Wish::default(),
+    });
     runs.come.notify_one();
     Some(Noted(pane, runs))
 }
@@ -150,12 +157,10 @@ impl Runs {
         let mut list = self.lock();
         let (mut total, mut works) = (Wish::default(), 0);
         for entry in &mut *list {
-            entry.seen.rotate_right(1);
-            entry.seen[0] = entry.pane.demand();
-            let wish = entry.wish();
-            total.could = total.could.saturating_add(wish.could);
-            total.work = total.work.saturating_add(wish.work);
-            works += entry.seen[0].works as u32;
+            entry.look();
+            total.could = total.could.saturating_add(entry.wish.could);
+            total.work = total.work.saturating_add(entry.wish.work);
+            works += entry.seen.works as u32;
         }
         (total, works)
     }
@@ -163,7 +168,7 @@ impl Runs {
     /// Shares out among the runs what is granted to all of them; `None` bounds nobody.
     fn bound(&self, granted: Option<u32>) {
         let mut list = self.lock();
-        let claim = |entry: &Entry| Claim { wish: entry.wish(), weight: 1, had: entry.granted };
+        let claim = |entry: &Entry| Claim { wish: entry.wish, weight: 1, had: entry.granted };
         let grants = match granted {
             Some(cores) => share(cores, Policy::Delay, &list.iter().map(claim).collect::<Vec<_>>()),
             None => vec![u32::MAX; list.len()],
@@ -176,9 +181,12 @@ impl Runs {
 }
 
 impl Entry {
-    /// What it could use lately at most, and how much work waits now: a burst is seen at the first look.
-    fn wish(&self) -> Wish {
-        let could = self.seen.iter().map(|demand| demand.could).max().unwrap_or(0);
-        Wish { could: could.try_into().unwrap_or(u32::MAX), work: self.seen[0].work }
+    /// Looks at it again. A burst, and its end, are seen at the first look.
+    fn look(&mut self) {
+        let (before, at) =
+            (std::mem::replace(&mut self.seen, self.pane.demand()), std::mem::replace(&mut self.at, now()));
+        let busy = Duration::from_nanos(self.seen.busy.saturating_sub(before.busy));
+        let could = self.seen.could.try_into().unwrap_or(u32::MAX);
+        self.wish = Wish::seen(could, self.seen.work, self.granted, busy, self.at.since(at));
     }
 }

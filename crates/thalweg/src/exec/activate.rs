@@ -257,7 +257,7 @@ impl Worker<'_, '_> {
             let own = whole.saturating_sub(self.helped_time.get());
             self.helped_time.set(helped + whole);
             if timed {
-                stats.time(count + 1, own, end.as_nanos());
+                self.row.worker.busy.add(stats.time(count + 1, own, end.as_nanos()));
             }
             if let Ok(Ok(outcome)) = &result {
                 self.tune(kernel, outcome, own);

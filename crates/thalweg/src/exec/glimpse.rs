@@ -46,6 +46,7 @@ impl Look for Glimpse<'_, '_> {
 /// What could be used now: by the workers that are at work, for what is ready and nobody is at, and for what waits in inlets. No more than there are.
 fn demand(core: &Core<'_>) -> Demand {
     let works = core.rows.iter().filter(|row| row.worker.in_code.load(Relaxed)).count();
+    let busy: u64 = core.rows.iter().map(|row| row.worker.busy.get()).sum();
     let (mut could, mut work) = (works, 0_u64);
     for (kernel, facts) in core.topology.kernels.iter().enumerate().filter(|&(kernel, _)| core.is_ready(kernel)) {
         let blocks = facts.inputs.iter().map(|&edge| core.edges[edge].backlog()).sum::<u64>().max(1);
@@ -57,7 +58,6 @@ fn demand(core: &Core<'_>) -> Demand {
     let waiting: usize = core.seats.iter().filter_map(|seat| seat.outside).map(|outside| outside.waiting()).sum();
     if waiting > 0 {
         // Edges hold little of what has come. What one more will take is known by those before it: the time of all kernels for each message of a source.
-        let busy: u64 = core.rows.iter().flat_map(|row| &row.kernels).map(|kernel| kernel.busy.get()).sum();
         let sources = kernels.iter().filter(|kernel| kernel.inputs.is_empty()).flat_map(|kernel| &kernel.outputs);
         let given: u64 = sources.map(|&edge| core.edges[edge].given_messages()).sum();
         work = work.saturating_add((waiting as u64).saturating_mul(busy / given.max(1)));
@@ -65,7 +65,7 @@ fn demand(core: &Core<'_>) -> Demand {
             could += waiting;
         }
     }
-    Demand { works, could: could.min(core.rows.len()), work }
+    Demand { works, could: could.min(core.rows.len()), work, busy }
 }
 
 /// The counters of a run, after `time`.

@@ -29,15 +29,17 @@ pub(crate) struct KernelStats {
 
 impl KernelStats {
     /// Notes that activation `number`, from 1, took `own` nanoseconds and ended at `end`. It stands for those since the last one that was timed, which
-    /// took no longer than has passed since: one that the system held up among short ones is no measure of them.
-    pub(crate) fn time(&self, number: u64, own: u64, end: u64) {
+    /// took no longer than has passed since: one that the system held up among short ones is no measure of them. What they took.
+    pub(crate) fn time(&self, number: u64, own: u64, end: u64) -> u64 {
         // Within a help another activation of a parallel kernel may have come and gone.
         let stands_for = number.saturating_sub(self.last_timed.get()).max(1);
         let passed = end.saturating_sub(self.last_end.get());
-        self.busy.add(own.saturating_mul(stands_for).min(passed.max(own)));
+        let busy = own.saturating_mul(stands_for).min(passed.max(own));
+        self.busy.add(busy);
         self.timed.add(1);
         self.last_timed.set(number.max(self.last_timed.get()));
         self.last_end.set(end);
+        busy
     }
 }
 
@@ -62,6 +64,8 @@ pub(crate) struct WorkerStats {
     pub(crate) decisions: Counter,
     /// It is in an activation.
     pub(crate) in_code: AtomicBool,
+    /// Nanoseconds at all kernels together.
+    pub(crate) busy: Counter,
     /// Nanoseconds of looking around and sleeping.
     pub(crate) idle: Counter,
     /// Messages dropped because their consumer had finished early.

@@ -119,6 +119,9 @@ pub struct Demand {
     pub could: usize,
     /// What the blocks cost that wait for a worker, in nanoseconds of one, by what their kernels took lately.
     pub work: u64,
+    /// Nanoseconds that all workers together have been at kernels since the run began, as far as activations have ended. Between two looks
+    /// it says how many workers were used, where a moment may find all of them between two blocks.
+    pub busy: u64,
 }
 
 /// Where observers find the run of a graph: one for each graph that is observed, across runs.

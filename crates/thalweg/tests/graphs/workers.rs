@@ -271,6 +271,8 @@ fn what_waits_in_an_inlet_is_demand_too() {
     });
     // The edges hold eight at most, and a hundred are left.
     assert!(seen.could == 2 && seen.work > 20 * EACH.as_nanos() as u64, "{seen:?}");
+    // Of a hundred that are done, what the two workers are at may not have ended.
+    assert!(seen.busy > 80 * EACH.as_nanos() as u64, "{seen:?}");
 }
 
 /// Where only one worker may run a kernel, it goes on whatever is allowed; under the default scheme one is enough for anything.
