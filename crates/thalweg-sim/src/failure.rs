@@ -1,7 +1,6 @@
 //! Why a simulation did not come to its end.
 
 use crate::machine::MachineError;
-use crate::scaling::counted;
 use std::fmt;
 use thalweg_sync::engine::Site;
 
@@ -148,4 +147,9 @@ impl From<MachineError> for Failure {
     fn from(error: MachineError) -> Self {
         Self::Machine(error)
     }
+}
+
+/// So many of what is called `of`.
+pub(crate) fn counted(count: u64, of: &str) -> String {
+    format!("{count} {of}{}", if count == 1 { "" } else { "s" })
 }

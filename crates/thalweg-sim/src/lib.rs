@@ -71,7 +71,16 @@
 //!   its runs share them, and a [`Study`] has several at a time: what one leaves there is another's.
 //! - The latencies of the [machines](Machine) are what their files say; each says which were measured by whom and which
 //!   are guesses. Ratios and shapes carry over to hardware, nanoseconds do not.
+//!
+//! # Features
+//!
+//! `run`, on by default, has what runs: [`Simulation`], [`Study`] and [`main`]. It turns the facade's hooks on, in the whole program. Without it
+//! machines and reports are plain data.
 #![cfg(not(loom))]
+#![cfg_attr(
+    not(feature = "run"),
+    allow(dead_code, unused_imports, reason = "the engine stands still: nothing can enter it")
+)]
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,
@@ -81,6 +90,7 @@
 
 mod access;
 mod agenda;
+#[cfg(feature = "run")]
 mod command;
 mod counts;
 mod device;
@@ -98,7 +108,9 @@ mod protocol;
 mod pulse;
 mod record;
 mod report;
+#[cfg(feature = "run")]
 mod scaling;
+#[cfg(feature = "run")]
 mod simulation;
 mod source;
 mod stack;
@@ -109,6 +121,7 @@ mod waits;
 mod window;
 mod world;
 
+#[cfg(feature = "run")]
 pub use command::main;
 pub use counts::{ByDistance, Cost, Counts, DeviceCounts, Prefetches};
 pub use device::vlrd;
@@ -120,7 +133,9 @@ pub use machine::{Machine, MachineError, Prefetch};
 pub use notes::{Latencies, Price, Stamp, price};
 pub use record::Record;
 pub use report::{FieldReport, Layout, LineReport, Report, SiteReport, TaskReport, ThreadReport};
+#[cfg(feature = "run")]
 pub use scaling::{Scaling, ScalingPoint, Study, in_parallel};
+#[cfg(feature = "run")]
 pub use simulation::Simulation;
 /// The figures of a [`Record`].
 pub use thalweg_figure::Spread;

@@ -1,6 +1,6 @@
 //! How a program scales, and what stops it: the same program on 1, 2, 4 … hardware threads of a machine.
 
-use crate::failure::Failure;
+use crate::failure::{Failure, counted};
 use crate::machine::{Machine, MachineError};
 use crate::notes::Latencies;
 use crate::record::Record;
@@ -119,11 +119,6 @@ impl Study {
         }
         Ok((messages, report))
     }
-}
-
-/// So many of what is called `of`.
-pub(crate) fn counted(count: u64, of: &str) -> String {
-    format!("{count} {of}{}", if count == 1 { "" } else { "s" })
 }
 
 /// 1, 2, 4 … up to `most`, and that too.

@@ -61,6 +61,7 @@ impl World {
     }
 
     /// Runs `client` as thread 0, and everything that it starts, to the end.
+    #[cfg(feature = "run")]
     pub(crate) fn run<'a>(self, client: Box<dyn FnOnce() + 'a>) -> State {
         let world = &self;
         thalweg_sync::engine::enter(world, || {

@@ -22,6 +22,8 @@ const MUCH: f64 = 1.4;
 pub(crate) const JUMP: f64 = 1.25;
 /// Looks at a machine before anything runs on it, and what passes between two.
 const FIRST: (usize, Duration) = (30, Duration::from_millis(10));
+/// So many looks in a row, of which each finds it disturbed, and what passes between two.
+const LASTING: (usize, Duration) = (4, Duration::from_millis(5));
 
 /// What a look saw.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +59,17 @@ impl Steady {
     /// After the first looks.
     pub(crate) fn new(looks: &[Look]) -> Self {
         Self { least: looks.iter().map(|look| look.nanos).fold(f64::INFINITY, f64::min) }
+    }
+
+    /// The machine is disturbed now, and for some time: what a run leaves behind, such as a thousand threads that the system buries, is
+    /// none of it. Takes a third of a millisecond where it is not.
+    pub(crate) fn is_disturbed_now(&mut self) -> bool {
+        (0..LASTING.0).all(|turn| {
+            if turn > 0 {
+                std::thread::sleep(LASTING.1);
+            }
+            self.is_disturbed(look())
+        })
     }
 
     /// The two CPUs are one core, or the clock is much slower than it was at best.

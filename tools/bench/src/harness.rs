@@ -181,7 +181,7 @@ pub struct Outcome {
 /// When the plan cannot be made, or `progress` cannot be written.
 pub fn measure(experiment: &Experiment, effort: &Effort, progress: &mut dyn Write) -> Result<Outcome, BoxError> {
     let mut steady = Steady::new(&cores::first_looks());
-    measure_while(experiment, effort, &mut || steady.is_disturbed(cores::look()), progress)
+    measure_while(experiment, effort, &mut || steady.is_disturbed_now(), progress)
 }
 
 /// [`measure`], on a machine that is disturbed while `disturbed` says so.
@@ -191,12 +191,23 @@ pub(crate) fn measure_while(
     disturbed: &mut dyn FnMut() -> bool,
     progress: &mut dyn Write,
 ) -> Result<Outcome, BoxError> {
+    measure_groups(experiment.name, (experiment.plan)(effort)?, effort, disturbed, progress)
+}
+
+/// [`measure_while`], of these groups alone.
+pub(crate) fn measure_groups(
+    experiment: &'static str,
+    groups: Vec<Group>,
+    effort: &Effort,
+    disturbed: &mut dyn FnMut() -> bool,
+    progress: &mut dyn Write,
+) -> Result<Outcome, BoxError> {
     let mut outcome = Outcome::default();
-    for group in (experiment.plan)(effort)? {
+    for group in groups {
         for line in &group.absent {
-            writeln!(progress, "{}: {line}", experiment.name)?;
+            writeln!(progress, "{experiment}: {line}")?;
         }
-        measure_group(experiment.name, group, effort, disturbed, progress, &mut outcome)?;
+        measure_group(experiment, group, effort, disturbed, progress, &mut outcome)?;
     }
     Ok(outcome)
 }

@@ -17,6 +17,7 @@
 //! | `figures` | the papers' figures, a file each |
 //! | `queues`, `streams`, `tasks`, `daemon` | experiments of our own, a file each |
 //! | `micro` | what the model of a machine is fitted to |
+//! | `worlds` | where a figure runs: the machine at hand, or a modelled one |
 //! | `machines` | runs on modelled machines: points, tables, pictures, calibration |
 //! | `tables` | the tables of the pages, from what is published |
 //! | `harness`, `records`, `table`, `chart` | runs on this machine: contenders take turns, run by run, so that a drifting machine hits all of them |
@@ -44,6 +45,16 @@ pub mod machines;
 #[cfg(feature = "micro")]
 #[warn(clippy::disallowed_types, clippy::disallowed_methods)]
 pub mod micro;
+#[cfg(any(feature = "machines", feature = "native"))]
+#[warn(clippy::disallowed_types, clippy::disallowed_methods)]
+#[cfg_attr(
+    not(all(feature = "machines", feature = "native")),
+    allow(
+        dead_code,
+        reason = "what is drawn and said of a figure is of a modelled machine, what counts elsewhere of the one at hand"
+    )
+)]
+mod worlds;
 
 #[cfg(feature = "native")]
 pub mod apps;

@@ -40,7 +40,7 @@ impl Watch for Host {
     }
 
     fn is_disturbed(&mut self) -> bool {
-        self.0.is_disturbed(cores::look())
+        self.0.is_disturbed_now()
     }
 }
 

@@ -1,10 +1,13 @@
-//! Runs a crate's examples as processes, as a user does, and looks for what each promises to print. Shared by the crates' tests `examples`.
+//! Runs a crate's examples as processes, as a user does, and looks for what each promises to print. The test of each crate's `examples`, which list
+//! them as `EXAMPLES`.
 
 use std::collections::BTreeSet;
 use std::env::consts::EXE_SUFFIX;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use super::EXAMPLES;
 
 /// An example, and what is known of its output.
 pub(crate) struct Example {
@@ -58,20 +61,21 @@ impl Example {
     }
 }
 
-/// Runs the examples of the crate at `manifest`, which are these: one that is not listed is a fault.
-pub(crate) fn run(manifest: &str, examples: &[Example]) {
-    let there: BTreeSet<String> = std::fs::read_dir(Path::new(manifest).join("examples"))
+/// One that is not listed is a fault.
+#[test]
+fn each_example_prints_what_it_promises() {
+    let there: BTreeSet<String> = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"))
         .expect("the crate has examples")
         .map(|entry| entry.expect("the folder is read").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs") || path.join("main.rs").exists())
         .map(|path| path.file_stem().expect("a file has a name").to_string_lossy().into_owned())
         .collect();
-    let listed: BTreeSet<String> = examples.iter().map(|example| example.name.to_owned()).collect();
+    let listed: BTreeSet<String> = EXAMPLES.iter().map(|example| example.name.to_owned()).collect();
     assert_eq!(there, listed, "the examples that there are, and those that the test expects something of");
 
     // Tests are in `deps`, examples beside it.
     let test = std::env::current_exe().expect("the test knows its path");
     let folder = test.parent().and_then(Path::parent).expect("a test is in target/PROFILE/deps").join("examples");
-    let faults: Vec<_> = examples.iter().filter_map(|example| example.fault(&folder)).collect();
+    let faults: Vec<_> = EXAMPLES.iter().filter_map(|example| example.fault(&folder)).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -103,7 +103,7 @@ impl<const SC: bool> Owner<SC> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
 

@@ -98,7 +98,6 @@ fn max(of: &AtomicU64, value: u64, order: Ordering) -> u64 {
 
 impl Bbq {
     /// A queue of `capacity` entries, in as many blocks as the thesis takes.
-    #[cfg(feature = "machines")]
     pub(crate) fn new(capacity: usize) -> Self {
         let blocks = 1 << (capacity.ilog2() / 4).max(1);
         Self::with_blocks(blocks, capacity / blocks)

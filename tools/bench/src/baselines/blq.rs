@@ -13,7 +13,8 @@ use thalweg_sync::hint::{self, Access};
 use thalweg_sync::{CachePadded, spin, thread};
 
 use crate::figures::queues::RIGHT;
-use crate::machines::point::{Figures, Role, together};
+use crate::worlds::point::{Figures, Role, together};
+use crate::worlds::{self, Memory};
 
 /// Times that a worker could not push, or found nothing, for each message.
 pub(crate) const BLOCKED: &str = "blocked/msg";
@@ -38,19 +39,23 @@ pub(crate) struct Stage {
     pub(crate) work: fn(&Headers, u64),
 }
 
-/// The packets' headers: two lines and a pointer each. What is in them does not matter, so they are not written.
-pub(crate) struct Headers(Vec<[u64; 24]>);
+/// The packets' headers: two lines and a pointer each.
+pub(crate) struct Headers(Memory);
+
+/// Words of a header, and packets.
+const HEADER: usize = 24;
+const PACKETS: usize = 420;
 
 impl Headers {
     pub(crate) fn new() -> Self {
-        Self(vec![[0; 24]; 420])
+        Self(Memory::new(HEADER * PACKETS))
     }
 
     /// Works on some lines of a packet's header.
     pub(crate) fn look(&self, packet: u64, lines: std::ops::Range<usize>, access: Access) {
-        let header = &self.0[packet as usize % self.0.len()];
-        lines.for_each(|line| hint::touch(header[8 * line..].as_ptr().cast(), 64, access));
-        hint::work(20);
+        let header = HEADER * (packet as usize % PACKETS);
+        lines.for_each(|line| self.0.touch(header + 8 * line, 8, access));
+        worlds::work(20);
     }
 }
 
@@ -167,7 +172,7 @@ impl Worker<'_> {
         while let Err(TryPushError::Full(_) | TryPushError::Busy(_)) = self.write[ring].try_push(message) {
             if shared.actions.help {
                 // A one-shot task: through the rest of the graph.
-                hint::work(ONE_SHOT);
+                worlds::work(ONE_SHOT);
                 for stage in &shared.stages[self.at + 1..] {
                     let copy = Box::new(message);
                     hint::touch((&raw const *copy).cast(), size_of::<u64>(), Access::Write);

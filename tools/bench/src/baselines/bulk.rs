@@ -16,7 +16,7 @@ use thalweg_sync::atomic::{AtomicUsize, Counter};
 use thalweg_sync::hint::{self, Access};
 use thalweg_sync::{CachePadded, spin};
 
-use crate::machines::point::{Figures, Role, together};
+use crate::worlds::point::{Figures, Role, together};
 
 /// The names of what is done, whose shares are the figure's.
 pub(crate) const APPLICATION: &str = "application";
@@ -156,7 +156,7 @@ impl Program {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::{Machine, Price, Simulation, price};

@@ -9,6 +9,7 @@
 //! Different from the paper, besides: an end of a reservation waits for nobody (`thalweg_queue::research::ticketed`), so all of a stall
 //! is at the ticket, where the paper has part of it at the commit.
 
+use crate::worlds;
 use thalweg_queue::Yield;
 use thalweg_queue::research::ticketed::{self, Ticket};
 use thalweg_queue::stealing::Rng;
@@ -155,7 +156,7 @@ pub(crate) fn run(graph: &Graph, scheduler: Scheduler, cores: usize, capacity: u
             .map(|core| {
                 let (run, ready) = (&run, &ready);
                 scope.spawn(move || {
-                    thread::pin_current(core).expect("the machine has this thread");
+                    worlds::pin(core);
                     ready.fetch_add(1, AcqRel);
                     spin::until(|| (ready.load(Acquire) == cores).then_some(()));
                     thalweg_sim::jitter();
@@ -220,7 +221,7 @@ impl<'g> Native<'_, 'g> {
     fn select(&mut self, mut kernel: usize) -> Option<Thread<'g>> {
         while !self.run.over.load(Relaxed) {
             let shared = &self.run.kernels[kernel];
-            hint::work(SWITCH);
+            worlds::work(SWITCH);
             if let Ok(thread) = shared.aside.1.try_pop() {
                 return Some(thread);
             }
@@ -228,7 +229,7 @@ impl<'g> Native<'_, 'g> {
             if self.run.graph.kernels[kernel].parallel
                 || !shared.exists.load(Relaxed) && !shared.exists.swap(true, AcqRel)
             {
-                hint::work(SPAWN);
+                worlds::work(SPAWN);
                 self.lived(1);
                 return Some(Thread::new(kernel));
             }
@@ -263,7 +264,7 @@ impl<'g> Native<'_, 'g> {
             let _task = hint::task("stall");
             return Some(match self.run.kernels[kernel].aside.1.try_pop() {
                 Ok(other) => {
-                    hint::work(SWITCH);
+                    worlds::work(SWITCH);
                     self.put_aside(thread);
                     other
                 }
@@ -352,7 +353,7 @@ impl<'g> Run<'g> {
         if !thread.worked {
             let _task = hint::task("application");
             let work = self.graph.kernels[thread.kernel].work;
-            hint::work((message..message + BURST).map(work).sum());
+            worlds::work((message..message + BURST).map(work).sum());
             thread.worked = true;
         }
         while let Some(&queue) = shared.outputs.get(thread.outputs) {
@@ -425,7 +426,7 @@ impl<'g> Run<'g> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
 

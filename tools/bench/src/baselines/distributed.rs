@@ -270,7 +270,7 @@ impl Distributed {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use std::task::Poll;
 

@@ -18,7 +18,7 @@ use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::{CachePadded, hint, thread};
 
 use super::bulk::{APPLICATION, RUNTIME};
-use crate::machines::point::{Figures, Role, together};
+use crate::worlds::point::{Figures, Role, together};
 
 type Job = Box<dyn FnOnce(&mut Worker<'_>) + Send>;
 
@@ -255,7 +255,7 @@ fn merged(a: &[u32], b: &[u32]) -> Vec<u32> {
     std::iter::from_fn(next).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::{Machine, Price, Report, Simulation, price};

@@ -273,7 +273,7 @@ impl Lprq {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use std::task::Poll;
 

@@ -203,7 +203,7 @@ impl Receiver {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sync::thread;

@@ -184,7 +184,7 @@ impl<const W: usize> Boost<W> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sync::thread;

@@ -10,12 +10,12 @@
 //! From J. Giacomoni, T. Moseley and M. Vachharajani, *FastForward for Efficient Pipeline Parallelism*, PPoPP 2008, Figures 4 and 6. A baseline: ours
 //! looks at its slots, and empties them, by the line.
 
+use crate::worlds;
 use std::num::NonZero;
 
 use thalweg_queue::spsc::fast_forward::Slip;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{Acquire, Release};
-use thalweg_sync::hint;
 use thalweg_sync::sync::Arc;
 
 /// The writing end: false if there is no room.
@@ -69,7 +69,7 @@ impl Printed {
         }
         loop {
             let before = distance;
-            hint::work(stage * (good + 1 - distance) as u64);
+            worlds::work(stage * (good + 1 - distance) as u64);
             distance = self.distance();
             if distance >= good || before >= distance {
                 return;
@@ -78,7 +78,7 @@ impl Printed {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
 

@@ -59,7 +59,7 @@ impl SpRing {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
 

@@ -92,7 +92,7 @@ impl Drop for Producer {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
 

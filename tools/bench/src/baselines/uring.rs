@@ -143,7 +143,7 @@ impl Reaper {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
 

@@ -1,6 +1,5 @@
 //! The application of `daemon/bursts`, in a process of its own.
 
-use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
@@ -12,19 +11,19 @@ use thalweg::prelude::*;
 use crate::cli::CHILD;
 use crate::harness::BoxError;
 use crate::records::quantile;
+use crate::worlds;
 
 /// The variable by which this program knows that it is the application.
 const VARIABLE: &str = "THALWEG_LAB_BURSTS";
 /// The time between two deliveries within a burst.
 const STEP: Duration = Duration::from_millis(1);
-/// Turns of the loop that is a message's work: some 20 us.
-const TURNS: u64 = 20_000;
 
 /// What an application does.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Plan {
-    /// Messages in a millisecond of a burst.
+    /// Messages in a millisecond of a burst, and cycles of each.
     pub(super) messages: u64,
+    pub(super) cycles: u64,
     /// Milliseconds of a burst, and of the pause behind it.
     pub(super) half: u64,
     /// Whether it begins with the pause.
@@ -125,7 +124,7 @@ fn run(plan: Plan) -> Result<Outcome, BoxError> {
     // Room for what comes in a burst: the feeder never waits.
     let (source, inlet) = graph.inlet::<u64>((plan.messages * plan.half) as usize)?;
     let work = graph.parallel_map(|sent: u64| {
-        black_box((0..TURNS).fold(sent, |x, turn| black_box(x ^ turn)));
+        worlds::work(plan.cycles);
         sent
     });
     let (end, delays) = graph.gather(Vec::new(), move |delays: &mut Vec<u64>, sent: u64| delays.push(nanos() - sent));
@@ -164,7 +163,7 @@ mod tests {
 
     #[test]
     fn every_message_of_every_burst_is_counted() {
-        let plan = Plan { messages: 3, half: 2, second: true, bursts: 2, workers: Some(1) };
+        let plan = Plan { messages: 3, cycles: 1000, half: 2, second: true, bursts: 2, workers: Some(1) };
         let outcome = run(plan).unwrap();
         assert_eq!(outcome.messages, 12);
         assert!(outcome.seconds >= 0.007 && outcome.p50 <= outcome.p99, "{outcome:?}");

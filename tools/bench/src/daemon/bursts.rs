@@ -7,6 +7,7 @@ use thalweg_daemon::{Daemon, Options, Policy};
 
 use super::application::{Application, Outcome, Plan};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role::*, Sample};
+use crate::worlds::here;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment { name: "daemon/bursts", plan };
@@ -24,11 +25,12 @@ enum By {
 
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let bursts = effort.messages(100).min(100);
-    // By the work of a message, some 20 us: what one core has to do for so much of the time in a burst.
+    // 20 us of a core, so that 50 messages in a millisecond keep it busy.
+    let cycles = 20 * here::mhz();
     let group = |workload, messages| {
         let contender = |role, name: &str, by| {
-            let params = json!({ "messages": messages, "half": HALF, "bursts": bursts });
-            let plan = Plan { messages, half: HALF, second: false, bursts, workers: None };
+            let params = json!({ "messages": messages, "us": 20, "half": HALF, "bursts": bursts });
+            let plan = Plan { messages, cycles, half: HALF, second: false, bursts, workers: None };
             Contender::new(role, name, params, move || run(plan, by))
         };
         let contenders = vec![

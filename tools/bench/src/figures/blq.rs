@@ -7,18 +7,21 @@ use thalweg::prelude::*;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::Relaxed;
-use thalweg_sync::hint::{self, Access};
+use thalweg_sync::hint::Access;
 
 use crate::baselines::blq::{Actions, BLOCKED, CAPACITY, Headers, Stage, rings};
-use crate::machines::experiment::{Base, EVERY, Experiment, Panel, Setting, said};
-use crate::machines::point::{Client, Figures, L1_MISSES, Point, Run};
+use crate::worlds;
+use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
+use crate::worlds::point::{Client, Figures, L1_MISSES, Point, Run};
 
 pub(crate) const EXPERIMENTS: [Experiment; 2] = [
     Experiment::new("blq/schemes", paper)
+        .here(&[NANOS, BLOCKED])
         .panels(&[Panel::Rate, Panel::SpeedUp(OVER_RAFT), Panel::Of(L1_MISSES), Panel::Of(BLOCKED)])
         .note(note)
         .paper(beside_the_paper),
     Experiment::new("blq/streams", ours)
+        .here(&[NANOS])
         .panels(&[Panel::Rate, Panel::SpeedUp(OVER_RAFT), Panel::Of(L1_MISSES)])
         .note(note)
         .paper(beside_the_paper),
@@ -43,7 +46,7 @@ const SCHEMES: [(&str, Actions); 4] = [
 
 /// A thousand times ten `nop`: about a microsecond.
 fn microsecond(_: &Headers, _: u64) {
-    hint::work(3_000);
+    worlds::work(3_000);
 }
 
 type Shape = (&'static str, u64, &'static [Stage]);
@@ -117,7 +120,7 @@ impl Kernel for Gather<'_> {
     fn run(&mut self, ports: &[In<u64>; 4], io: &mut Io<'_>) -> Result<Flow, BoxError> {
         for &port in ports {
             while io.pop(port).is_some() {
-                hint::work(3_000);
+                worlds::work(3_000);
                 self.0.fetch_add(1, Relaxed);
             }
         }
@@ -128,7 +131,7 @@ impl Kernel for Gather<'_> {
 fn incast(scheme: Scheme, messages: u64) {
     let done = CachePadded(AtomicU64::new(0));
     let mut graph = Graph::new();
-    let sources = [(); 4].map(|()| graph.source((0..messages / 4).inspect(|_| hint::work(3_000))));
+    let sources = [(); 4].map(|()| graph.source((0..messages / 4).inspect(|_| worlds::work(3_000))));
     let ports = graph.add(Gather(&done));
     sources.into_iter().zip(ports).for_each(|(source, port)| graph += source >> port);
     graph.run(scheme).expect("incast runs to its end");
@@ -180,7 +183,7 @@ fn beside_the_paper(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "\nThe paper: " + SAYS + "\n\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use crate::baselines::blq::HELPED;

@@ -6,16 +6,24 @@ use thalweg::Scheme;
 
 use crate::baselines::danbi::{self, BURST, Graph, Kernel, Scheduler};
 use crate::figures::streams::{self, Chain};
-use crate::machines::experiment::{Base, Experiment, Panel, Setting};
-use crate::machines::point::{Client, Figures, Point, Run};
+use crate::worlds::experiment::{Base, Experiment, NANOS, Panel, Setting};
+use crate::worlds::point::{Client, Figures, Point, Run};
 
 pub(crate) const EXPERIMENTS: [Experiment; 3] = [
-    Experiment::new("danbi/scaling", paper).panels(&FIGURES_3_AND_4).note(note).paper(beside_the_paper),
+    Experiment::new("danbi/scaling", paper)
+        .here(&[NANOS, THREADS[0], THREADS[1]])
+        .panels(&FIGURES_3_AND_4)
+        .note(note)
+        .paper(beside_the_paper),
     Experiment::new("danbi/streams", ours)
+        .here(&[NANOS])
         .panels(&[Panel::Rate, Panel::SpeedUp(OVER_ONE_CORE)])
         .note(note)
         .paper(beside_the_paper),
-    Experiment::new("danbi/sizes", sizes).panels(&[Panel::Rate, Panel::SpeedUp(OVER_USUAL)]).paper(variations),
+    Experiment::new("danbi/sizes", sizes)
+        .here(&[NANOS])
+        .panels(&[Panel::Rate, Panel::SpeedUp(OVER_USUAL)])
+        .paper(variations),
 ];
 
 const FIGURES_3_AND_4: [Panel; 6] = {
@@ -288,7 +296,7 @@ fn breakdown(point: &Point, runs: &[Run]) -> String {
     tasks.iter().map(|task| format!("  {} {:.1}", task.name, point.share(runs, &task.name).median)).collect()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use crate::machines::pictures::plots;

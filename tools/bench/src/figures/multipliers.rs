@@ -7,13 +7,14 @@ use thalweg::prelude::*;
 use thalweg_sync::CachePadded;
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::Relaxed;
-use thalweg_sync::hint;
 
 use crate::baselines::blq::{Actions, CAPACITY, EMPTY, FULL, Stage, rings};
-use crate::machines::experiment::{Experiment, Panel, Setting};
-use crate::machines::point::{Client, Figures, Point, Run};
+use crate::worlds;
+use crate::worlds::experiment::{Experiment, NANOS, Panel, Setting};
+use crate::worlds::point::{Client, Figures, Point, Run};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment::new("blq/multipliers", plan)
+    .here(&[NANOS])
     .panels(&[Panel::Rate, Panel::Of(FULL), Panel::Of(EMPTY)])
     .paper(beside_the_paper)
     .threads(FEW);
@@ -65,17 +66,17 @@ fn plan(setting: &Setting<'_>) -> Vec<Point> {
 
 /// Rings of fixed size and a polling worker for each kernel: one-shot tasks would add to the multiplier.
 fn own(consumers: usize, cores: usize, messages: u64) -> Figures {
-    let producer = Stage { clones: 1, work: |_, _| hint::work(PRODUCER) };
-    let consumer = Stage { clones: consumers, work: |_, _| hint::work(CONSUMER) };
+    let producer = Stage { clones: 1, work: |_, _| worlds::work(PRODUCER) };
+    let consumer = Stage { clones: consumers, work: |_, _| worlds::work(CONSUMER) };
     rings(&[producer, consumer], Actions { grow: false, help: false }, messages, cores)
 }
 
 fn ours(consumers: usize, cores: usize, messages: u64) -> Figures {
     let done = CachePadded(AtomicU64::new(0));
     let mut graph = Graph::new();
-    let producer = graph.source((0..messages).inspect(|_| hint::work(PRODUCER)));
+    let producer = graph.source((0..messages).inspect(|_| worlds::work(PRODUCER)));
     let consumer = graph.parallel_sink(|_: u64| {
-        hint::work(CONSUMER);
+        worlds::work(CONSUMER);
         done.fetch_add(1, Relaxed);
     });
     graph += producer >> consumer * consumers as u32;
@@ -118,7 +119,7 @@ fn beside_the_paper(points: &[Point], measured: &[Vec<Run>]) -> String {
 /// What is as good as the best.
 const NEAR: f64 = 1.03;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

@@ -6,8 +6,8 @@ use serde_json::json;
 use thalweg::Scheme;
 
 use crate::figures::streams::{WORK_OF_ROWS, rows};
-use crate::machines::experiment::{Experiment, Panel, Setting};
-use crate::machines::point::{Figures, MISSES, Point, Run};
+use crate::worlds::experiment::{Experiment, Panel, Setting};
+use crate::worlds::point::{Figures, MISSES, Point, Run};
 
 pub(crate) const EXPERIMENT: Experiment =
     Experiment::new("sim/nodes", points).panels(&[Panel::Rate, Panel::Of(MISSES)]).paper(far_reads);
@@ -71,7 +71,7 @@ fn far_reads(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

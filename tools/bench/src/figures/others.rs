@@ -25,8 +25,8 @@ use super::applications::simulated::{self, prices};
 use super::applications::{Application, DANBI};
 use crate::baselines::bulk::{self, APPLICATION, RUNTIME};
 use crate::baselines::fork_join::{self, Counts, MergeSort};
-use crate::machines::experiment::{Base, Experiment, Panel, Setting};
-use crate::machines::point::{Figures, Point, Run};
+use crate::worlds::experiment::{Base, Experiment, Panel, Setting};
+use crate::worlds::point::{Figures, Point, Run};
 
 pub(crate) const EXPERIMENT: Experiment =
     Experiment::new("danbi/others", points).panels(&PANELS).note(note).paper(beside_the_paper);
@@ -459,7 +459,7 @@ fn line(title: &str, row: &[f64]) -> String {
     format!("{title:36}{alone:>10.2}{faster:>10.2}{own:>10.2}{application:>16.1}{runtime:>12.1}\n")
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use crate::machines::pictures::plots;

@@ -4,10 +4,11 @@ use serde_json::json;
 use thalweg::Scheme;
 
 use crate::figures::streams::{WORK_OF_ROWS, rows};
-use crate::machines::experiment::{Base, EVERY, Experiment, Panel, Setting, said};
-use crate::machines::point::{Figures, L1_MISSES, MISSES, Point, Run};
+use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
+use crate::worlds::point::{Figures, L1_MISSES, MISSES, Point, Run};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment::new("blq/partition", points)
+    .here(&[NANOS])
     .panels(&[Panel::Rate, Panel::SpeedUp(OVER_OFF), Panel::Of(L1_MISSES), Panel::Of(MISSES)])
     .note(|unit, workload| said("The paper", &[(OVER_OFF.unit, &[(EVERY, SAYS)])], unit, workload))
     .paper(beside_the_paper);
@@ -66,7 +67,7 @@ fn beside_the_paper(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "The paper: " + SAYS + "\n\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

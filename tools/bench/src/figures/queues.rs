@@ -15,13 +15,14 @@ use thalweg_queue::{
 };
 use thalweg_sim::{Held, Stamp, jitter};
 use thalweg_sync::atomic::{AtomicU64, AtomicUsize, Counter, Ordering::*};
-use thalweg_sync::hint::{self, Access};
+use thalweg_sync::hint::Access;
 use thalweg_sync::time::Instant;
 use thalweg_sync::{CachePadded, spin, thread, time};
 
 use crate::baselines::bbq;
-use crate::machines::experiment::{Experiment, Setting};
-use crate::machines::point::{Figures, Point};
+use crate::worlds::experiment::{Experiment, NANOS, Setting};
+use crate::worlds::point::{Figures, Point};
+use crate::worlds::{self, Memory};
 
 /// Messages that a queue holds.
 pub(crate) const CAPACITY: usize = 4096;
@@ -29,11 +30,11 @@ pub(crate) const CAPACITY: usize = 4096;
 const MESSAGES: u64 = 40_000;
 
 pub(crate) const EXPERIMENTS: [Experiment; 5] = [
-    Experiment::new("sim/bbq", on_bbq),
-    Experiment::new("sim/locked", on_locked),
-    Experiment::new("sim/fast-forward", on_fast_forward),
-    Experiment::new("sim/lamport", on_lamport),
-    Experiment::new("sim/chunk-ring", on_chunk_ring),
+    Experiment::new("sim/bbq", on_bbq).here(&[NANOS, UNFAIR]),
+    Experiment::new("sim/locked", on_locked).here(&[NANOS, UNFAIR]),
+    Experiment::new("sim/fast-forward", on_fast_forward).here(&[NANOS, UNFAIR]),
+    Experiment::new("sim/lamport", on_lamport).here(&[NANOS, UNFAIR]),
+    Experiment::new("sim/chunk-ring", on_chunk_ring).here(&[NANOS, UNFAIR]),
 ];
 
 pub(crate) type Item = NonZero<u64>;
@@ -210,25 +211,25 @@ pub(crate) const RIGHT: &str = "the capacity is one that the queue can have";
 /// and writes and its consumer reads and frees, and each side goes through a loop of up to a hundred `nop`s, here a cycle each.
 /// What an allocator takes is a guess.
 struct Complex {
-    /// Of each producer, as many as can be out at once, one after the other.
-    memory: Vec<Vec<Chunk>>,
+    /// Of each producer, as many pieces as can be out at once, one after the other.
+    memory: Vec<Memory>,
 }
 
-/// What an allocator has as its smallest piece.
-type Chunk = [u64; 4];
+/// Words of what an allocator has as its smallest piece.
+const CHUNK: usize = 4;
 
 impl Complex {
     const ALLOCATOR: u64 = 50;
 
     fn new(producers: usize, capacity: usize) -> Self {
-        Self { memory: vec![vec![[0; 4]; capacity + 1]; producers] }
+        Self { memory: (0..producers).map(|_| Memory::new(CHUNK * (capacity + 1))).collect() }
     }
 
-    /// A side's part of the `n`-th message of a producer. What is in it does not matter, so it is not written.
+    /// A side's part of the `n`-th message of a producer.
     fn operation(&self, producer: usize, n: u64, access: Access, rng: &mut Rng) {
-        let chunks = &self.memory[producer];
-        hint::work(Self::ALLOCATOR + rng.below(101) as u64);
-        hint::touch(chunks[n as usize % chunks.len()].as_ptr().cast(), 8, access);
+        let memory = &self.memory[producer];
+        worlds::work(Self::ALLOCATOR + rng.below(101) as u64);
+        memory.touch(CHUNK * (n as usize % (memory.words() / CHUNK)), 1, access);
     }
 }
 
@@ -239,6 +240,9 @@ type OnHost<T> = std::sync::Mutex<T>;
 /// Runs messages through a queue between threads on these hardware threads. Messages that fill the queue for the first
 /// time are not measured. A message's latency begins with the attempt that put it in: waiting for room is not part of it.
 fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], messages: u64) -> Figures {
+    if thread::is_native() {
+        return traffic_here(contender, producers, consumers, messages);
+    }
     // What is asked for beside the queue is there before the gate opens, and the queue does not grow before.
     let held = |anew| if contender.weighed { thalweg_sim::held(anew).unwrap_or_default() } else { Held::default() };
     let before = held(false).now;
@@ -249,7 +253,7 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
     let ready = CachePadded(AtomicUsize::new(0));
     let go = CachePadded(AtomicU64::new(0));
     let start = |cpu: usize| {
-        thread::pin_current(cpu).expect("the machine has this thread");
+        worlds::pin(cpu);
         // The last one opens the gate.
         if ready.fetch_add(1, AcqRel) + 1 == threads {
             at_the_gate.set(held(true).now as u64);
@@ -345,6 +349,67 @@ fn traffic(contender: &Contender, producers: &[usize], consumers: &[usize], mess
     })
 }
 
+/// Times as many messages on the machine at hand, where a run is to take some milliseconds.
+const LONGER: u64 = 25;
+
+/// The same on the machine at hand, where to stamp and to count messages would be what is measured: only threads look at the clock.
+fn traffic_here(contender: &Contender, producers: &[usize], consumers: &[usize], messages: u64) -> Figures {
+    let (sending, receiving) = (contender.make)(producers.len(), consumers.len());
+    let threads = producers.len() + consumers.len();
+    let each = LONGER * messages / producers.len() as u64;
+    let complex = contender.complex.then(|| Complex::new(producers.len(), contender.capacity));
+    let (ready, began) = (CachePadded(AtomicUsize::new(0)), OnceLock::new());
+    let start = |cpu: usize| {
+        worlds::pin(cpu);
+        if ready.fetch_add(1, AcqRel) + 1 == threads {
+            _ = began.set(time::now());
+        }
+        *spin::until(|| began.get())
+    };
+    let (start, complex) = (&start, &complex);
+    thread::scope(|scope| {
+        let producers: Vec<_> = (sending.into_iter().zip(producers).enumerate())
+            .map(|(number, (mut push, &cpu))| {
+                scope.spawn(move || {
+                    let (began, mut rng) = (start(cpu), Rng::new(number as u64));
+                    for n in 0..each {
+                        if let Some(complex) = complex {
+                            complex.operation(number, n, Access::Write, &mut rng);
+                        }
+                        push(NonZero::new(number as u64 * each + n + 1).expect("from 1"), &|| ());
+                    }
+                    time::now().since(began).as_nanos() as f64
+                })
+            })
+            .collect();
+        let consumers: Vec<_> = (receiving.into_iter().zip(consumers).enumerate())
+            .map(|(number, (mut pop, &cpu))| {
+                scope.spawn(move || {
+                    let (began, mut rng, mut count) = (start(cpu), Rng::new((threads + number) as u64), 0);
+                    while let Some(n) = pop() {
+                        count += 1;
+                        if let Some(complex) = complex {
+                            let (producer, n) = ((n.get() - 1) / each, (n.get() - 1) % each);
+                            complex.operation(producer as usize, n, Access::Read, &mut rng);
+                        }
+                    }
+                    (count, time::now().since(began).as_nanos() as u64)
+                })
+            })
+            .collect();
+        let took: Vec<f64> =
+            producers.into_iter().map(|producer| producer.join().expect("no producer panics")).collect();
+        let parts: Vec<(u64, u64)> =
+            consumers.into_iter().map(|consumer| consumer.join().expect("no consumer panics")).collect();
+        let all = each * took.len() as u64;
+        assert_eq!(parts.iter().map(|part| part.0).sum::<u64>(), all, "a message was lost");
+        let nanos = parts.iter().map(|part| part.1).max().expect("there is a consumer");
+        let unfair = apart(took.iter().copied()).max(apart(parts.iter().map(|part| part.0 as f64)));
+        let more = if threads > 2 { vec![(UNFAIR, unfair)] } else { Vec::new() };
+        Figures { more, ..Figures::new(all, nanos) }
+    })
+}
+
 /// The largest over the smallest, which counts as one at least.
 fn apart(figures: impl Iterator<Item = f64>) -> f64 {
     let (least, most) = figures.fold((f64::INFINITY, 1.0), |(least, most), one| (one.min(least), one.max(most)));
@@ -372,7 +437,7 @@ pub(crate) fn point(
 
 /// One to one: the producer on the first hardware thread, the consumer near and far.
 fn by_distance(contender: &Contender, setting: &Setting<'_>) -> Vec<Point> {
-    let near = setting.machine.neighbours().into_iter().filter(|&(_, cpu)| cpu < setting.threads);
+    let near = setting.world.neighbours().into_iter().filter(|&(_, cpu)| cpu < setting.threads);
     near.map(|(name, cpu)| {
         let sides = (vec![0], vec![cpu]);
         point(setting, "1P1C", contender, name.to_owned(), sides, setting.part(MESSAGES, 1))
@@ -450,10 +515,10 @@ fn on_chunk_ring(setting: &Setting<'_>) -> Vec<Point> {
     by_distance(&Contender::single("chunk-ring", make), setting)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
-    use crate::machines::point::{Role, together};
+    use crate::worlds::point::{Role, together};
     use thalweg_sim::{Machine, Simulation};
 
     /// The measured part begins once, for all consumers.
@@ -463,7 +528,7 @@ mod tests {
             let (tx, rx) = mpmc::with_capacity_and_wait::<Item, _>(64, Yield).expect(RIGHT);
             let slowed = |mut pop: Receiving, cycles: u64| -> Receiving {
                 Box::new(move || {
-                    hint::work(cycles);
+                    worlds::work(cycles);
                     pop()
                 })
             };
@@ -483,7 +548,7 @@ mod tests {
         let contender = Contender::new("slow", 8, |producers, _| {
             let (tx, rx) = mpmc::with_capacity_and_wait::<Item, _>(8, Yield).expect(RIGHT);
             let slow: Receiving = Box::new(move || {
-                hint::work(3_000);
+                worlds::work(3_000);
                 rx.pop().ok()
             });
             ((0..producers).map(|_| sending(tx.clone())).collect(), vec![slow])

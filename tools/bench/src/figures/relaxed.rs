@@ -7,8 +7,8 @@ use crate::baselines::distributed::Distributed;
 use crate::baselines::k_fifo::KFifo;
 use crate::figures::queues::{Contender, HELD, Item, unclosed};
 use crate::figures::thesis::{many, of_a_megabyte};
-use crate::machines::experiment::{Experiment, Panel, Says, Setting, said};
-use crate::machines::point::{Point, Run};
+use crate::worlds::experiment::{Experiment, Panel, Says, Setting, said};
+use crate::worlds::point::{Point, Run};
 
 /// The thesis leaves it out of the latencies.
 pub(crate) const BSQ: &str = "bsq";
@@ -119,7 +119,7 @@ fn memory(points: &[Point], measured: &[Vec<Run>]) -> String {
 
 const MEGA: f64 = 1024.0 * 1024.0;
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

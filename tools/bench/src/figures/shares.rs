@@ -13,13 +13,16 @@ use thalweg_daemon::{Claim, Policy, Wish, share};
 use thalweg_sync::atomic::AtomicBool;
 use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::time::{Duration, Instant};
-use thalweg_sync::{CachePadded, hint, thread, time};
+use thalweg_sync::{CachePadded, thread, time};
 
-use crate::machines::experiment::{Experiment, Panel, Setting};
-use crate::machines::point::{Figures, Point, Run};
+use crate::worlds;
+use crate::worlds::experiment::{Experiment, Panel, Setting};
+use crate::worlds::point::{Figures, Point, Run};
 
-pub(crate) const EXPERIMENT: Experiment =
-    Experiment::new("daemon/four", points).panels(&[Panel::Of(P99), Panel::Of(TIME)]).paper(beside);
+pub(crate) const EXPERIMENT: Experiment = Experiment::new("daemon/four", points)
+    .here(&[P50, P99, TIME])
+    .panels(&[Panel::Of(P99), Panel::Of(TIME)])
+    .paper(beside);
 
 const APPLICATIONS: usize = 4;
 const P50: &str = "us in the median";
@@ -53,7 +56,7 @@ const LOOK: Duration = Duration::from_millis(2);
 
 fn points(setting: &Setting<'_>) -> Vec<Point> {
     let cores = setting.threads;
-    let mhz = setting.machine.mhz();
+    let mhz = setting.world.mhz();
     let rounds = if setting.quick { 1 } else { 3 };
     let burst = setting.part(BURST, 2);
     let per_core = STEP.as_nanos() as u64 / WORK_NANOS;
@@ -139,7 +142,7 @@ fn application(mut graph: Graph<'_>, number: usize, load: Load, workers: usize, 
     // Room for all of it: the feeder never waits.
     let (source, inlet) = graph.inlet::<u64>((load.steps() * load.busy) as usize).expect("the shape is possible");
     let work = graph.parallel_map(move |due: u64| {
-        hint::work(load.work);
+        worlds::work(load.work);
         due
     });
     let (end, delays) = graph.gather(Vec::new(), move |delays: &mut Vec<u64>, due: u64| delays.push(nanos() - due));
@@ -197,7 +200,7 @@ fn beside(points: &[Point], measured: &[Vec<Run>]) -> String {
     )
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

@@ -3,29 +3,35 @@
 pub(crate) mod ends;
 
 use serde_json::json;
+#[cfg(feature = "machines")]
 use thalweg_queue::edges::table::{self, Strength, Table};
 use thalweg_queue::stealing::{self, BestOf, Last, Near, Policy, Pool, Probabilistic, Random, Sequential, Stealer};
 use thalweg_sync::atomic::AtomicU64;
-use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use thalweg_sync::{CachePadded, hint, spin, time};
+use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use thalweg_sync::{CachePadded, spin, time};
 
 use self::ends::{ABP, ABP_SC, BBQ, Contender, Ends, FIFO, LIFO, Owner, PLAIN, PLAIN_RING, READ, Thief, WRITTEN};
 use crate::figures::queues::RIGHT;
-use crate::machines::experiment::{EVERY, Experiment, Panel, RATE, Setting, said};
-use crate::machines::point::{Figures, Point, Role, Run, together};
+use crate::worlds;
+use crate::worlds::experiment::{EVERY, Experiment, NANOS, Panel, RATE, Setting, said};
+use crate::worlds::point::{Figures, Point, Role, Run, together};
 
 pub(crate) const EXPERIMENTS: [Experiment; 4] = [
     Experiment::new("thesis/4.1", figure_4_1)
+        .here(&[NANOS, ASKED_UNIT])
         .panels(&[Panel::Rate])
         .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_1)])], unit, workload))
         .paper(|points, measured| beside(SAYS_4_1, points, measured)),
     Experiment::new("thesis/4.9", figure_4_9)
+        .here(&[NANOS, STOLEN_UNIT])
         .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_9)])], unit, workload))
         .paper(|points, measured| beside(SAYS_4_9, points, measured)),
     Experiment::new("thesis/4.10", figure_4_10)
+        .here(&[NANOS, STOLEN_UNIT])
         .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_10)])], unit, workload))
         .paper(|points, measured| beside(SAYS_4_10, points, measured)),
     Experiment::new("thesis/4.11", figure_4_11)
+        .here(&[NANOS])
         .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_11)])], unit, workload))
         .paper(|points, measured| beside(SAYS_4_11, points, measured)),
 ];
@@ -49,6 +55,7 @@ const STOLEN_UNIT: &str = "% stolen";
 const ASKED_UNIT: &str = "% asked";
 
 /// The same queue; [`sc`] makes the difference.
+#[cfg(feature = "machines")]
 const LIFO_SC: Contender = ("bwos (sc)", LIFO.1);
 const READ_FROM: [&str; 2] = ["lines, read on the same die", "lines, read on another socket"];
 const WRITTEN_FROM: [&str; 2] = ["lines, written on the same die", "lines, written on another socket"];
@@ -165,7 +172,7 @@ fn owner_and_asker(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
                 std::hint::black_box(thief.size());
                 count += counted.load(Relaxed);
             } else {
-                hint::work(8);
+                worlds::work(8);
             }
         }
         asked.store(count, Relaxed);
@@ -226,7 +233,7 @@ fn curves(setting: &Setting<'_>, act: Act, workload: (&'static str, usize), cont
 
 fn figure_4_1(setting: &Setting<'_>) -> Vec<Point> {
     let alone = |workload, contender| point(setting, (workload, 1), contender, (Act::Steal, 0));
-    let far = setting.machine.neighbours().last().map_or(1, |&(_, cpu)| cpu);
+    let far = setting.world.neighbours().last().map_or(1, |&(_, cpu)| cpu);
     let beside = |act, [die, socket]: [&'static str; 2], contenders: &[Contender]| -> Vec<Point> {
         ([(die, 1), (socket, far)].into_iter().filter(|(_, cpu)| *cpu < setting.threads))
             .flat_map(|place| curves(setting, act, place, contenders))
@@ -245,17 +252,23 @@ fn figure_4_1(setting: &Setting<'_>) -> Vec<Point> {
 fn figure_4_9(setting: &Setting<'_>) -> Vec<Point> {
     let curves = |contenders: &[Contender]| curves(setting, Act::Steal, ("LIFO", 1), contenders);
     let mut points = curves(&[LIFO]);
+    // On the machine at hand edges are what they are.
+    #[cfg(feature = "machines")]
     points.extend(curves(&[LIFO_SC]).into_iter().map(|point| sc(point, &sequential(Table::new()).into())));
     points.extend(curves(&[ABP, ABP_SC]));
     points
 }
 
 /// `table`, and every edge of BWoS sequentially consistent. Its owner's fast path has none: what it holds is its own.
+#[cfg(feature = "machines")]
 fn sequential(table: Table) -> Table {
-    (1..=6).fold(table, |table, edge| table.with(&format!("bwos.{edge}"), Strength::Ordering(SeqCst)))
+    (1..=6).fold(table, |table, edge| {
+        table.with(&format!("bwos.{edge}"), Strength::Ordering(thalweg_sync::atomic::Ordering::SeqCst))
+    })
 }
 
 /// The point with the queue's edges as the table says.
+#[cfg(feature = "machines")]
 fn sc(point: Point, edges: &std::sync::Arc<Table>) -> Point {
     let (client, edges) = (point.client, edges.clone());
     // All threads of a run are on the OS thread that calls its client.
@@ -331,7 +344,7 @@ fn figure_4_11(setting: &Setting<'_>) -> Vec<Point> {
         ("bwos, probabilistic numa", |nodes| fifo_crew(nodes, || Probabilistic::new(Near(Random)))),
         ("bbq, best of two", |_| rivals(ends::bbq_queue)),
     ];
-    let far = setting.machine.neighbours().last().map_or(0, |&(_, cpu)| cpu);
+    let far = setting.world.neighbours().last().map_or(0, |&(_, cpu)| cpu);
     // Half of the workers on each of two sockets, as far as there are hardware threads.
     let place = move |worker: usize, threads: usize| {
         if worker < WORKERS / 2 { worker % threads } else { (far + worker - WORKERS / 2) % threads }
@@ -406,7 +419,7 @@ fn beside(says: &str, points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "The thesis: " + says + "\n\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::ends::PlainRing;
     use super::*;

@@ -3,13 +3,13 @@
 use serde_json::json;
 use thalweg::BoxError;
 use thalweg::prelude::*;
-use thalweg_sync::hint;
 
-use crate::machines::experiment::{Experiment, Setting};
-use crate::machines::point::{Figures, Point};
+use crate::worlds;
+use crate::worlds::experiment::{Experiment, NANOS, Setting};
+use crate::worlds::point::{Figures, Point};
 
 pub(crate) const EXPERIMENTS: [Experiment; 2] =
-    [Experiment::new("sim/chain", chain), Experiment::new("sim/farm", farm)];
+    [Experiment::new("sim/chain", chain).here(&[NANOS]), Experiment::new("sim/farm", farm).here(&[NANOS])];
 
 /// A source, kernels one behind the other, a sink.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ pub(crate) fn run(scheme: Scheme, messages: u64, Chain { stages, cycles, paralle
     let mut graph = Graph::new();
     let numbers = graph.source(0..messages);
     let stage = move |x: u64, out: &mut Output<u64>| {
-        hint::work(cycles);
+        worlds::work(cycles);
         out.push(x + 1);
     };
     let stages: Vec<_> =
@@ -57,14 +57,14 @@ pub(crate) fn rows(scheme: Scheme, count: usize, length: usize, messages: u64) {
         for _ in 0..length {
             path = path
                 >> graph.map(|mut message: [u64; 8]| {
-                    hint::work(WORK_OF_ROWS);
+                    worlds::work(WORK_OF_ROWS);
                     message[0] += 1;
                     message
                 });
         }
         graph += path
             >> graph.sink(move |message: [u64; 8]| {
-                hint::work(WORK_OF_ROWS);
+                worlds::work(WORK_OF_ROWS);
                 assert_eq!(message[0], message[1] + length as u64);
                 *done += 1;
             });
@@ -172,11 +172,11 @@ pub(crate) fn diamond(scheme: Scheme, messages: u64) {
     let numbers = graph.source(0..messages);
     let split = graph.add(Split);
     let regular = graph.parallel(|x: u64, out: &mut Output<u64>| {
-        hint::work(REGULAR);
+        worlds::work(REGULAR);
         out.push(x);
     });
     let irregular = graph.parallel(|x: u64, out: &mut Output<u64>| {
-        hint::work(irregular(x));
+        worlds::work(irregular(x));
         out.push(x);
     });
     let join = graph.add(Join);
@@ -190,7 +190,7 @@ pub(crate) fn diamond(scheme: Scheme, messages: u64) {
     assert_eq!(sum, messages * (messages - 1), "a message was lost");
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg::{Firing, ParallelKernel};
@@ -233,7 +233,7 @@ mod tests {
         // All at once; with the first one alone it would be four.
         let stage = |graph: &mut Graph<'static>| {
             graph.parallel(|x: u64, out: &mut Output<u64>| {
-                hint::work(20_000_000);
+                worlds::work(20_000_000);
                 out.push(x);
             })
         };
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn the_default_takes_as_many_cores_as_help() {
         fn costly(x: u64) -> u64 {
-            hint::work(20_000);
+            worlds::work(20_000);
             x
         }
         // Nearly all the work is in one kernel that only one worker may run.
@@ -305,7 +305,7 @@ mod tests {
                 graph += numbers >> copies.0;
                 for (copy, part) in copies.1.into_iter().zip(parts.0) {
                     let filter = graph.parallel(|number: u64, out: &mut Output<u64>| {
-                        hint::work(500);
+                        worlds::work(500);
                         out.push(number);
                     });
                     graph += copy >> filter >> part;

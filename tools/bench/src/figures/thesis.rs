@@ -17,24 +17,27 @@ use crate::figures::queues::{
     steps, unclosed,
 };
 use crate::figures::relaxed::{BSQ, relaxed};
-use crate::machines::experiment::{Base, EVERY, Experiment, Panel, RATE, Says, Setting, said};
-use crate::machines::point::{L1_MISSES, LATENCY, Point, Run};
+use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, RATE, Says, Setting, said};
+use crate::worlds::point::{L1_MISSES, LATENCY, Point, Run};
 
 /// Messages of a point with one thread on a side; with more, each has fewer.
 const MESSAGES: u64 = 8_000;
 
 pub(crate) const EXPERIMENTS: [Experiment; 7] = [
     Experiment::new("thesis/2.8", figure_2_8)
+        .here(&[NANOS, UNFAIR])
         .panels(&[Panel::Rate, Panel::Of(L1_MISSES), Panel::Of(LATENCY)])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_8)], unit, workload))
         .paper(|points, measured| beside(SAYS_2_8, points, measured)),
     Experiment::new("thesis/2.9", figure_2_9)
+        .here(&[NANOS, UNFAIR])
         .panels(&[Panel::Rate, Panel::Of(L1_MISSES), Panel::Of(LATENCY), Panel::Of(UNFAIR), Panel::Of(WAITS[1])])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_9), (LATENCY, SAYS_2_9_LATENCY)], unit, workload))
         .paper(|points, measured| {
             beside(SAYS_2_9, points, measured) + &ratios("latency", &by_latency, SAYS_2_9_LATENCY, points, measured)
         }),
     Experiment::new("thesis/2.9-over", oversubscribed)
+        .here(&[NANOS, UNFAIR])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_9_OVER)], unit, workload))
         .paper(|points, measured| {
             let shortest = measured.iter().flatten().map(|(figures, _)| figures.nanos).min().unwrap_or(0);
@@ -42,13 +45,16 @@ pub(crate) const EXPERIMENTS: [Experiment; 7] = [
                 + &beside(SAYS_2_9_OVER, points, measured)
         }),
     Experiment::new("thesis/3.7", figure_3_7)
+        .here(&[NANOS, UNFAIR])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_3_7)], unit, workload))
         .paper(|points, measured| beside(SAYS_3_7, points, measured)),
     Experiment::new("thesis/3.8", figures_3_8_and_3_9)
+        .here(&[NANOS, UNFAIR])
         .panels(&[Panel::Rate, Panel::SpeedUp(OVER_ALONE)])
         .note(|unit, workload| the_thesis(&[(OVER_ALONE.unit, &[(EVERY, SAYS_3_8)])], unit, workload))
         .paper(gain_of_cnq),
     Experiment::new("thesis/3.10", figure_3_10)
+        .here(&[NANOS, UNFAIR])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_3_10)], unit, workload))
         .paper(|points, measured| beside(SAYS_3_10, points, measured)),
     Experiment::new("thesis/3.11", figure_3_11)
@@ -506,7 +512,7 @@ fn latencies(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

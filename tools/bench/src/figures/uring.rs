@@ -7,10 +7,11 @@ use thalweg_sync::spin;
 
 use crate::baselines::uring::{self, Completion, Submission};
 use crate::figures::queues::RIGHT;
-use crate::machines::experiment::{Base, EVERY, Experiment, Panel, Setting, said};
-use crate::machines::point::{Figures, Point, Role, Run, together};
+use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
+use crate::worlds::point::{Figures, Point, Role, Run, together};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment::new("thesis/2.12", points)
+    .here(&[NANOS])
     .panels(&[Panel::Rate, Panel::SpeedUp(OVER_URING)])
     .note(|unit, workload| said("The thesis", &[(OVER_URING.unit, &[(EVERY, SAYS)])], unit, workload))
     .paper(beside_the_thesis)
@@ -165,7 +166,7 @@ fn beside_the_thesis(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "The thesis: " + SAYS + "\n\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

@@ -5,12 +5,12 @@
 use serde_json::json;
 use thalweg::prelude::*;
 use thalweg_figure::Spread;
-use thalweg_sync::hint;
 
-use crate::machines::experiment::{Experiment, Setting};
-use crate::machines::point::{Figures, Point, Run};
+use crate::worlds;
+use crate::worlds::experiment::{Experiment, NANOS, Setting};
+use crate::worlds::point::{Figures, Point, Run};
 
-pub(crate) const EXPERIMENT: Experiment = Experiment::new("sim/workers", points).paper(beside);
+pub(crate) const EXPERIMENT: Experiment = Experiment::new("sim/workers", points).here(&[NANOS]).paper(beside);
 
 /// The share of the best fixed number's rate that the default may lose.
 const TOLERANCE: f64 = 0.10;
@@ -113,9 +113,9 @@ fn run(scheme: Scheme, messages: u64, Shape { stages, parallel, cycles, .. }: Sh
     let (given, worked, taken) = cycles;
     let mut next = stages as u64;
     let mut graph = Graph::new();
-    let source = graph.source((0..messages).inspect(move |_| hint::work(given)));
+    let source = graph.source((0..messages).inspect(move |_| worlds::work(given)));
     let stage = move |x: u64, out: &mut Output<u64>| {
-        hint::work(worked);
+        worlds::work(worked);
         out.push(x + 1);
     };
     let mut path = source.into_path();
@@ -124,7 +124,7 @@ fn run(scheme: Scheme, messages: u64, Shape { stages, parallel, cycles, .. }: Sh
     }
     graph += path
         >> graph.sink(|x: u64| {
-            hint::work(taken);
+            worlds::work(taken);
             assert_eq!(x, next, "in order");
             next += 1;
         });
@@ -176,7 +176,7 @@ fn cpus(runs: &[Run]) -> f64 {
     Spread::of(runs.iter().map(busy)).median
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

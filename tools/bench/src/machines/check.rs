@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use thalweg_sim::{Machine, Routing};
 
-use super::experiment::{Experiment, Setting};
 use super::{Console, Runs, measure, on_machines};
+use crate::worlds::World;
+use crate::worlds::experiment::{Experiment, Setting};
 
 /// An experiment, and where its short run is.
 type Short = (&'static str, &'static str);
@@ -98,7 +99,7 @@ pub(super) fn check(write: bool, console: &Console) -> Result<(), Box<dyn Error>
 fn figures((name, on): Short, console: &Console) -> Result<String, Box<dyn Error>> {
     let Experiment { plan, .. } = on_machines().find(|one| one.name == name).ok_or("a test compares the names")?;
     let (machine, threads) = Machine::part(on)?;
-    let points = plan(&Setting { machine: &machine, threads, quick: true, routing: Routing::default() });
+    let points = plan(&Setting { world: World::Modelled(&machine), threads, quick: true, routing: Routing::default() });
     let runs = Runs { seeds: 1, limit: 60_000_000_000, lines: false };
     let measured = measure(name, &machine, &points, runs, console)?;
     let mut text = String::new();

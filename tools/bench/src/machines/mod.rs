@@ -3,9 +3,8 @@
 mod calibrate;
 mod check;
 mod example;
-pub(crate) mod experiment;
 pub(crate) mod pictures;
-pub(crate) mod point;
+mod runs;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -15,11 +14,12 @@ use clap::{Parser, Subcommand};
 use thalweg_figure::draw;
 use thalweg_sim::{Device, Failure, Machine, Routing, in_parallel};
 
-use crate::catalogue::{self, Entry, World};
+use crate::catalogue::{self, Entry};
 use crate::figures::vl;
 use crate::registry::on_machines;
-use experiment::{Experiment, Setting};
-use point::{Point, Run};
+use crate::worlds::World;
+use crate::worlds::experiment::{Experiment, Setting};
+use crate::worlds::point::{Point, Run};
 
 /// An exit status, or what to tell the user.
 pub type Outcome = Result<ExitCode, Box<dyn Error>>;
@@ -182,7 +182,8 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
             {
                 return Err(format!("--on {on}: {name} needs {needed} threads at least, not {threads}").into());
             }
-            let setting = Setting { machine: &machine, threads, quick, routing: device.unwrap_or_default() };
+            let setting =
+                Setting { world: World::Modelled(&machine), threads, quick, routing: device.unwrap_or_default() };
             if device.is_some() && !experiments.iter().any(|experiment| has_routing(&(experiment.plan)(&setting))) {
                 return Err(
                     "--device: no experiment of these has routing devices; those of `sim list` under vl/ do".into()
@@ -190,7 +191,7 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
             }
             let limit = limit.unwrap_or(60) * 1_000_000_000;
             let plans = plans(&experiments, &setting, &only)?;
-            run_all(plans, &setting, Runs { seeds, limit, lines }, Files { json, svg, trace }, console)?;
+            run_all(plans, (&machine, &setting), Runs { seeds, limit, lines }, Files { json, svg, trace }, console)?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -245,7 +246,7 @@ fn own_program(
 }
 
 fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Box<dyn Error>> {
-    let entries = catalogue::select(names, World::Machines)?;
+    let entries = catalogue::select(names, catalogue::World::Machines)?;
     let of = |entry: &Entry| on_machines().find(|one| one.name == entry.name).expect("a test compares them");
     Ok(entries.into_iter().map(of).collect())
 }
@@ -302,7 +303,7 @@ struct Runs {
 
 fn run_all(
     plans: Vec<Plan>,
-    setting: &Setting<'_>,
+    (machine, setting): (&Machine, &Setting<'_>),
     runs: Runs,
     files: Files<'_>,
     console: &Console,
@@ -312,7 +313,6 @@ fn run_all(
     for path in [files.json.filter(|path| *path != Path::new("-")), files.svg, files.trace].into_iter().flatten() {
         std::fs::File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
-    let machine = setting.machine;
     let only_json = files.json == Some(Path::new("-"));
     let are_whole = plans.iter().all(|plan| plan.is_whole);
     let mut records = String::new();
@@ -326,7 +326,7 @@ fn run_all(
         emit(&match only_json {
             true => of_this.clone(),
             false => {
-                let table = point::table(experiment.name, setting, &points, &measured, runs.lines);
+                let table = runs::table(experiment.name, (machine, setting), &points, &measured, runs.lines);
                 if is_whole { table + &(experiment.paper)(&points, &measured) } else { table }
             }
         })?;

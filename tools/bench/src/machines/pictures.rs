@@ -2,8 +2,8 @@
 
 use thalweg_figure::{Curve, Plot, Shape, Spread};
 
-use super::experiment::{Experiment, Panel, RATE};
-use super::point::{Point, Run};
+use crate::worlds::experiment::{Experiment, Panel, RATE};
+use crate::worlds::point::{Point, Run};
 
 /// A picture of each workload and panel, with a curve for each contender.
 pub(crate) fn plots(experiment: &Experiment, points: &[Point], measured: &[Vec<Run>]) -> Vec<Plot> {
@@ -95,13 +95,12 @@ fn figure(panel: &Panel, (point, runs): Measured<'_>, points: &[Measured<'_>]) -
 
 #[cfg(test)]
 mod tests {
-    use super::super::experiment::{Base, EVERY, said};
-    use super::super::point::Figures;
     use super::*;
+    use crate::worlds::experiment::{Base, EVERY, said};
+    use crate::worlds::point::Figures;
     use serde_json::json;
     use thalweg_figure::draw;
     use thalweg_sim::{Machine, Simulation, Stamp};
-    use thalweg_sync::hint;
 
     /// Points, by workload, contender, label and time.
     fn measured(of: &[(&'static str, &'static str, &str, u64)]) -> (Vec<Point>, Vec<Vec<Run>>) {
@@ -190,7 +189,7 @@ mod tests {
         measured[0][0].1 = Simulation::new(Machine::named("vl-16").unwrap()).threads(1).run(|| {
             for cycles in [2_000, 4_000, 200_000] {
                 let sent = Stamp::now();
-                hint::work(cycles);
+                thalweg_sync::hint::work(cycles);
                 sent.arrived();
             }
         });

@@ -95,12 +95,23 @@ fn table(root: &Path, mark: &str) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
-/// What the experiments ask.
+/// What the experiments ask: of those that run on modelled machines, and of the others.
 fn catalogue(world: World) -> String {
-    let mut text = "| experiment | what it asks |\n|---|---|\n".to_owned();
-    for entry in catalogue::ALL.iter().filter(|entry| entry.runs(world)) {
-        let on = entry.machine.filter(|_| world == World::Machines).map(|machine| format!(" `--on {machine}`"));
-        text += &format!("| `{}`{} | {} |\n", entry.name, on.unwrap_or_default(), entry.asks);
+    let is_modelled = world == World::Machines;
+    let head = if is_modelled {
+        "| experiment | here, too | what it asks |\n|---|---|---|\n"
+    } else {
+        "| experiment | what it asks |\n|---|---|\n"
+    };
+    let mut text = head.to_owned();
+    for entry in catalogue::ALL.iter().filter(|entry| entry.machine.is_some() == is_modelled) {
+        text += &match entry.machine {
+            Some(machine) => {
+                let here = if entry.native { "yes" } else { "" };
+                format!("| `{}` `--on {machine}` | {here} | {} |\n", entry.name, entry.asks)
+            }
+            None => format!("| `{}` | {} |\n", entry.name, entry.asks),
+        };
     }
     text
 }

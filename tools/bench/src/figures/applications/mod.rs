@@ -8,7 +8,6 @@ pub(crate) mod instructions;
 #[cfg(feature = "native")]
 #[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand")]
 pub(crate) mod prices;
-#[cfg(feature = "machines")]
 pub(crate) mod simulated;
 
 use thalweg::{BoxError, Report, Scheme};

@@ -7,14 +7,16 @@ use thalweg::{KernelReport, Report, Scheme};
 use thalweg_sim::{Price, price};
 
 use super::{Application, BLQ, DANBI};
-use crate::machines::experiment::{Base, Experiment, Panel, Setting};
-use crate::machines::point::{Figures, Point, Run};
+use crate::worlds::experiment::{Base, Experiment, NANOS, Panel, Setting};
+use crate::worlds::point::{Figures, Point, Run};
 
 pub(crate) const EXPERIMENTS: [Experiment; 2] = [
     Experiment::new("danbi/applications", danbi)
+        .here(&[NANOS])
         .panels(&[Panel::SpeedUp(OVER_ONE_CORE)])
         .paper(|points, measured| beside(&FIGURE_3, points, measured)),
     Experiment::new("blq/applications", blq)
+        .here(&[NANOS])
         .panels(&[Panel::SpeedUp(OVER_RAFT), Panel::Of(FULL), Panel::Of(EMPTY), Panel::Of(HELPS)])
         .paper(|points, measured| beside(&FIGURE_7, points, measured)),
 ];
@@ -193,7 +195,7 @@ fn beside(means: &Means, points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "\n\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

@@ -5,12 +5,14 @@
 //! leaves it beside two operations of the paper's queue, so that a queue which takes longer is seen in the rate.
 
 use serde_json::json;
-use thalweg_sync::{CachePadded, hint, spin, time};
+use thalweg_sync::hint::Access;
+use thalweg_sync::{CachePadded, spin, time};
 
 use super::simulated::{AS_PRINTED, Contender, FAST_FORWARD, LAMPORT, LOCKED};
 use crate::figures::queues::Item;
-use crate::machines::experiment::{EVERY, Experiment, Panel, RATE, Setting, said};
-use crate::machines::point::{Figures, Point, Role, Run, together};
+use crate::worlds::experiment::{EVERY, Experiment, Panel, RATE, Setting, said};
+use crate::worlds::point::{Figures, Point, Role, Run, together};
+use crate::worlds::{self, Memory};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment::new("ff/figure12", plan)
     .threads(3)
@@ -40,7 +42,9 @@ const SAMPLE: u64 = 64;
 const END: u64 = u64::MAX;
 
 /// Two kilobytes, as an interface has them. What is in them does not matter, so only who touches them is told.
-type Frame = [u64; 256];
+const FRAME: usize = 256;
+/// And of a descriptor.
+const DESCRIPTOR: usize = 2;
 
 /// Nanoseconds from one frame's begin to the next's, at a gigabit a second.
 fn gap(bytes: u64) -> u64 {
@@ -49,7 +53,7 @@ fn gap(bytes: u64) -> u64 {
 
 fn plan(setting: &Setting<'_>) -> Vec<Point> {
     let frames = setting.part(20_000, 600);
-    let mhz = setting.machine.mhz();
+    let mhz = setting.world.mhz();
     let threads = setting.threads;
     let mut points = Vec::new();
     for contender in [FAST_FORWARD, AS_PRINTED, LAMPORT, LOCKED] {
@@ -70,12 +74,10 @@ fn plan(setting: &Setting<'_>) -> Vec<Point> {
 }
 
 fn forward((_, make): Contender, frames: u64, bytes: u64, work: u64) -> Figures {
-    let memory: Vec<Frame> = vec![[0; 256]; ENTRIES + DESCRIPTORS as usize];
-    let header = |frame: u64, access| {
-        let frame = &memory[frame as usize % memory.len()];
-        hint::touch(frame.as_ptr().cast(), 64, access);
-    };
-    let descriptors: Vec<[u64; 2]> = vec![[0; 2]; DESCRIPTORS as usize];
+    let all = ENTRIES + DESCRIPTORS as usize;
+    let memory = Memory::new(FRAME * all);
+    let header = |frame: u64, access| memory.touch(FRAME * (frame as usize % all), 8, access);
+    let descriptors = Memory::new(DESCRIPTOR * DESCRIPTORS as usize);
     let [(mut to_application, mut from_input), (mut to_output, mut from_application)] =
         [(); 2].map(|()| make(ENTRIES, work));
     let [mut lost, mut input, mut application] = [0_u64; 3].map(CachePadded);
@@ -93,7 +95,7 @@ fn forward((_, make): Contender, frames: u64, bytes: u64, work: u64) -> Figures 
     };
     let output: Role<'_> = Box::new(|| {
         while next(&mut from_application).get() != END {
-            hint::work(20);
+            worlds::work(20);
         }
     });
     let (lost_frames, input_nanos, application_nanos) = (&mut *lost, &mut *input, &mut *application);
@@ -111,10 +113,10 @@ fn forward((_, make): Contender, frames: u64, bytes: u64, work: u64) -> Figures 
             let kept = come.saturating_sub(DESCRIPTORS).min(frames - 1).max(frame);
             *lost_frames += kept - frame;
             frame = kept;
-            let descriptor = &descriptors[(frame % DESCRIPTORS) as usize];
-            hint::touch(descriptor.as_ptr().cast(), 16, hint::Access::Read);
-            hint::touch(descriptor.as_ptr().cast(), 16, hint::Access::Write);
-            header(frame, hint::Access::Read);
+            let descriptor = DESCRIPTOR * (frame % DESCRIPTORS) as usize;
+            descriptors.touch(descriptor, DESCRIPTOR, Access::Read);
+            descriptors.touch(descriptor, DESCRIPTOR, Access::Write);
+            header(frame, Access::Read);
             frame += 1;
             give(&mut to_application, frame);
             let after = began.elapsed().as_nanos() as u64;
@@ -133,9 +135,9 @@ fn forward((_, make): Contender, frames: u64, bytes: u64, work: u64) -> Figures 
             let frame = item.expect("looked at above").get();
             let began = (count % SAMPLE == 0).then(time::now);
             if frame != END {
-                header(frame - 1, hint::Access::Read);
-                hint::work(work);
-                header(frame - 1, hint::Access::Write);
+                header(frame - 1, Access::Read);
+                worlds::work(work);
+                header(frame - 1, Access::Write);
             }
             give(&mut to_output, frame);
             if let Some(began) = began {
@@ -173,7 +175,7 @@ fn beside(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "The paper: " + SAYS + "\n\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

@@ -2,7 +2,6 @@
 
 #[cfg(feature = "native")]
 pub(crate) mod caches;
-#[cfg(feature = "machines")]
 pub(crate) mod frames;
 #[cfg(feature = "native")]
 #[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
@@ -10,7 +9,6 @@ mod looped;
 mod noise;
 #[cfg(feature = "native")]
 pub(crate) mod robustness;
-#[cfg(feature = "machines")]
 pub(crate) mod simulated;
 #[cfg(feature = "native")]
 #[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]

@@ -8,13 +8,14 @@ use thalweg_queue::TryPushError;
 use thalweg_queue::Yield;
 use thalweg_queue::research::{lamport, locked};
 use thalweg_queue::spsc::fast_forward::{self, Slip};
-use thalweg_sync::{hint, spin};
+use thalweg_sync::spin;
 
 use super::noise::{MISSING, Noise, WORK};
 use crate::baselines::printed::as_printed;
 use crate::figures::queues::{Item, RIGHT};
-use crate::machines::experiment::{EVERY, Experiment, Panel, Setting, said};
-use crate::machines::point::{Figures, MISSES, Point, Role, Run, together};
+use crate::worlds;
+use crate::worlds::experiment::{EVERY, Experiment, Panel, Setting, said};
+use crate::worlds::point::{Figures, MISSES, Point, Role, Run, together};
 
 pub(crate) const EXPERIMENTS: [Experiment; 4] = [
     Experiment::new("ff/figure8", figure_8)
@@ -33,6 +34,7 @@ pub(crate) const EXPERIMENTS: [Experiment; 4] = [
         .note(|unit, workload| said("The paper", &[(MISSES, &[(EVERY, SAYS_10)])], unit, workload))
         .paper(|points, measured| beside(SAYS_10, points, measured)),
     Experiment::new("ff/figure11", figure_11)
+        .here(&[OPERATION])
         .panels(&[Panel::Of(OPERATION)])
         .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_11)])], unit, workload))
         .paper(|points, measured| beside(SAYS_11, points, measured)),
@@ -124,7 +126,7 @@ impl Loop {
     ) -> Point {
         let params =
             json!({ "messages": self.iterations, "entries": self.entries, "stages": self.stages.len(), "at": label });
-        let mhz = setting.machine.mhz() as f64;
+        let mhz = setting.world.mhz() as f64;
         let (threads, messages) = (setting.threads, self.iterations);
         let client = Box::new(move || self.run(make, mhz));
         Point { workload, contender, label, params, threads, messages, device: None, client }
@@ -172,7 +174,7 @@ fn turn(
             }
         };
         assert_eq!(item.get(), iteration % items + 1, "in order");
-        hint::work(if iteration == 0 { warm } else { work[iteration as usize % work.len()] });
+        worlds::work(if iteration == 0 { warm } else { work[iteration as usize % work.len()] });
         while !push(item) {
             spin::pause(1);
         }
@@ -231,7 +233,7 @@ fn figure_10(setting: &Setting<'_>) -> Vec<Point> {
 }
 
 fn figure_11(setting: &Setting<'_>) -> Vec<Point> {
-    let far = setting.machine.neighbours().last().map_or(1, |&(_, cpu)| cpu);
+    let far = setting.world.neighbours().last().map_or(1, |&(_, cpu)| cpu);
     let groups: Vec<(usize, &str)> =
         [(1, "on one die"), (far, "on two sockets")].into_iter().filter(|(cpu, _)| *cpu < setting.threads).collect();
     let iterations = setting.part(40_000, 400);
@@ -261,7 +263,7 @@ fn beside(says: &str, points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "The paper: " + says + "\n\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

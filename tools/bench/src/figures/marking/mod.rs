@@ -10,17 +10,19 @@ mod heap;
 use serde_json::json;
 use thalweg_queue::stealing::{self, Rng};
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use thalweg_sync::atomic::{AtomicU64, AtomicUsize, Counter};
+use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
 use thalweg_sync::{CachePadded, spin};
 
 use crate::baselines::abp;
 use crate::figures::queues::{RIGHT, steps};
 use crate::figures::stealing::ends::{Owner, Thief};
-use crate::machines::experiment::{Base, EVERY, Experiment, Panel, Setting, said};
-use crate::machines::point::{Figures, Point, Role, Run, together};
+use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
+use crate::worlds::point::{Figures, Point, Role, Run, together};
+use crate::worlds::{self, Tally};
 use heap::Heap;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment::new("thesis/4.12", points)
+    .here(&[NANOS, STOLEN])
     .panels(&[Panel::Rate, Panel::SpeedUp(OVER_ABP), Panel::Of(STOLEN)])
     .note(|unit, workload| said("The thesis", &[(OVER_ABP.unit, &[(EVERY, SAYS)])], unit, workload))
     .paper(beside_the_thesis);
@@ -93,9 +95,8 @@ struct Shared<'a> {
     marks: Vec<CachePadded<AtomicU64>>,
     idle: CachePadded<AtomicUsize>,
     workers: usize,
-    /// On the host, where all threads of a run are one.
-    stolen: Counter,
-    marked: Counter,
+    stolen: Tally,
+    marked: Tally,
 }
 
 struct Worker<'a> {
@@ -113,8 +114,8 @@ fn mark(heap: &Heap, workers: usize, ends: fn(usize) -> Ends) -> Figures {
         marks: (0..heap.len()).map(|_| CachePadded::default()).collect(),
         idle: CachePadded::default(),
         workers,
-        stolen: Counter::new(),
-        marked: Counter::new(),
+        stolen: Tally::default(),
+        marked: Tally::default(),
     };
     let mut of_queue: Vec<Ends> = (0..workers).map(|_| ends(workers - 1)).collect();
     let mut thieves: Vec<Vec<Box<dyn Thief>>> = (0..workers).map(|_| Vec::new()).collect();
@@ -153,7 +154,7 @@ impl Worker<'_> {
     }
 
     fn scan(&mut self, object: u64) {
-        thalweg_sync::hint::work(WORK);
+        worlds::work(WORK);
         for &child in self.shared.heap.children(object) {
             self.find(u64::from(child));
         }
@@ -215,7 +216,7 @@ fn beside_the_thesis(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "The thesis: " + SAYS + "\n\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

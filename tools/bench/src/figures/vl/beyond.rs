@@ -5,14 +5,15 @@ use serde_json::json;
 use thalweg_sim::Routing;
 use thalweg_sync::atomic::AtomicUsize;
 use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};
-use thalweg_sync::{CachePadded, hint, spin};
+use thalweg_sync::{CachePadded, spin};
 
 use super::net::{Contender, Net, Receiver, Sender};
 use super::patterns::one;
 use super::queues::{entrant, entrants};
 use crate::figures::queues;
-use crate::machines::experiment::{Experiment, Panel, Setting};
-use crate::machines::point::{self, Figures, MISSES, Point, Role, SNOOPS};
+use crate::worlds;
+use crate::worlds::experiment::{Experiment, Panel, Setting};
+use crate::worlds::point::{self, Figures, MISSES, Point, Role, SNOOPS};
 
 pub(crate) const EXPERIMENT: Experiment =
     Experiment::new("vl/beyond", plan).panels(&[Panel::Rate, Panel::Of(MISSES), Panel::Of(SNOOPS)]);
@@ -46,7 +47,7 @@ fn pairs(net: &Net, cores: usize, bursts: u64, work: u64) -> Figures {
             for burst in 0..bursts {
                 (0..BURST).for_each(|word| tx.send(burst * BURST + word));
                 tx.flush();
-                hint::work(BURST / 7 * work);
+                worlds::work(BURST / 7 * work);
             }
         })
     };
@@ -55,7 +56,7 @@ fn pairs(net: &Net, cores: usize, bursts: u64, work: u64) -> Figures {
             for word in 0..bursts * BURST {
                 assert_eq!(rx.receive(), word);
                 if word % 7 == 6 {
-                    hint::work(work);
+                    worlds::work(work);
                 }
             }
             arrived.fetch_add(1, AcqRel);
@@ -151,7 +152,7 @@ fn of_devices(point: Point, Routing { devices, entries, .. }: Routing) -> Point 
     Point { contender: BY_SLOTS[slots], label, params, ..point }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

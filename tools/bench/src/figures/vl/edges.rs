@@ -4,10 +4,10 @@ use serde_json::json;
 use thalweg::Storage;
 use thalweg::prelude::*;
 use thalweg_sim::Device;
-use thalweg_sync::hint;
 
-use crate::machines::experiment::{Base, EVERY, Experiment, Panel, Setting, said};
-use crate::machines::point::{Figures, MISSES, Point, Run, SNOOPS};
+use crate::worlds;
+use crate::worlds::experiment::{Base, EVERY, Experiment, Panel, Setting, said};
+use crate::worlds::point::{Figures, MISSES, Point, Run, SNOOPS};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment::new("vl/streams", plan)
     .panels(&[Panel::Rate, Panel::SpeedUp(OVER_RING), Panel::Of(MISSES), Panel::Of(SNOOPS)])
@@ -69,7 +69,7 @@ fn run(scheme: Scheme, storage: Storage, holds: Option<usize>, messages: u64) {
             path = path.fixed(most);
         }
         let stage = graph.sequential(|number: u64, out: &mut Output<u64>| {
-            hint::work(WORK);
+            worlds::work(WORK);
             out.push(number + 1);
         });
         path = (path >> stage).storage(storage);
@@ -99,7 +99,7 @@ fn over_ring(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "\n"
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

@@ -6,9 +6,9 @@ use std::fmt::Write;
 use thalweg_sim::Report;
 
 use super::net::Contender;
-use crate::machines::experiment::Says;
-use crate::machines::point::Point;
-use crate::machines::point::Run;
+use crate::worlds::experiment::Says;
+use crate::worlds::point::Point;
+use crate::worlds::point::Run;
 
 /// What the paper's text says, by benchmark: the values of its bars are in pictures only.
 pub(crate) const PAPER: Says = &[
@@ -251,7 +251,7 @@ fn figure_15(measured: &Measured<'_>, text: &mut String) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::{Machine, Simulation};
@@ -358,7 +358,7 @@ mod tests {
             report.counts.upgrades.same_die = upgrades;
             report.counts.device.injections = written;
             report.counts.device.injections_rejected = 1;
-            (crate::machines::point::Figures::new(1, nanos), report)
+            (crate::worlds::point::Figures::new(1, nanos), report)
         };
         let Middle { nanos, snoops, upgrades, memory } =
             Middle::of(&[run(1, 20, 6, 9), run(3, 10, 5, 8), run(2, 30, 4, 7)]);

@@ -2,6 +2,10 @@
 
 mod beyond;
 mod edges;
+#[cfg_attr(
+    not(feature = "machines"),
+    allow(dead_code, reason = "what is said of the figures is of a modelled machine")
+)]
 mod figures;
 mod net;
 mod patterns;
@@ -9,13 +13,14 @@ mod queues;
 
 pub(crate) use beyond::EXPERIMENT as BEYOND;
 pub(crate) use edges::EXPERIMENT as EDGES;
+#[cfg(feature = "machines")]
 pub(crate) use figures::beside_the_paper;
 pub(crate) use queues::EXPERIMENTS as QUEUES;
 
 use serde_json::{Value, json};
 
-use crate::machines::experiment::{Base, Experiment, Panel, Setting, said};
-use crate::machines::point::{Figures, MEMORY, Point, SNOOPS, UPGRADES};
+use crate::worlds::experiment::{Base, Experiment, Panel, Setting, said};
+use crate::worlds::point::{Figures, MEMORY, Point, SNOOPS, UPGRADES};
 use net::{Contender, Net};
 
 pub(crate) const EXPERIMENTS: [Experiment; 8] = [
@@ -219,7 +224,7 @@ fn stream(setting: &Setting<'_>) -> Vec<Point> {
     points
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use std::collections::BTreeSet;
 

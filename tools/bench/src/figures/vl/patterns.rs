@@ -14,7 +14,8 @@ use thalweg_sync::atomic::Ordering::{AcqRel, Acquire};
 use thalweg_sync::{CachePadded, hint, thread};
 
 use super::net::{Message, MessageReceiver, MessageSender, Net, Receiver, Sender};
-use crate::machines::point::{self, Figures, Role};
+use crate::worlds;
+use crate::worlds::point::{self, Figures, Role};
 
 /// Words that a channel holds where it is not said otherwise: Boost's in the paper's programs.
 const CAPACITY: usize = 512;
@@ -142,7 +143,7 @@ pub(crate) fn halo(net: &Net, iterations: u64, work: u64, is_buffered: bool) -> 
     let role = |mut cell: Cell| -> Role<'_> {
         Box::new(move || {
             for iteration in 0..iterations {
-                hint::work(work);
+                worlds::work(work);
                 (0..4).for_each(|direction| cell.send(direction, [iteration << 2 | direction as u64; 7]));
                 for direction in 0..4 {
                     if let Some(message) = cell.receive(direction) {
@@ -167,7 +168,7 @@ pub(crate) fn sweep(net: &Net, iterations: u64, work: u64, is_buffered: bool) ->
                             assert_eq!(message[0], iteration);
                         }
                     }
-                    hint::work(work);
+                    worlds::work(work);
                     [across, down].into_iter().for_each(|to| cell.send(to, [iteration; 7]));
                 }
             }
@@ -185,14 +186,14 @@ pub(crate) fn incast(net: &Net, iterations: u64, work: u64) -> Figures {
         let mut sum = 0;
         for _ in 0..iterations {
             (0..WORKERS).for_each(|_| sum += rx()[6]);
-            hint::work(work);
+            worlds::work(work);
         }
         assert_eq!(sum, WORKERS * iterations * (iterations - 1) / 2);
     });
     let worker = |mut tx: MessageSender| -> Role<'_> {
         Box::new(move || {
             for iteration in 0..iterations {
-                hint::work(work);
+                worlds::work(work);
                 tx(&[iteration; 7]);
             }
         })
@@ -224,7 +225,7 @@ pub(crate) fn fir(net: &Net, samples: u64) -> Figures {
             let mut filter = Filter::default();
             for _ in 0..samples {
                 let sample = rx.receive();
-                hint::work(WORK);
+                worlds::work(WORK);
                 tx.send(filter.next(sample));
             }
             tx.flush();
@@ -288,7 +289,7 @@ pub(crate) fn stream(net: Option<&Net>, workers: u64, lines: u64) -> Figures {
                     {
                         hint::touch(&raw const array[at], (each - at).min(STEP * 64), access);
                     }
-                    hint::work(2 * 8 * STEP as u64);
+                    worlds::work(2 * 8 * STEP as u64);
                 }
             }
             running.fetch_sub(1, AcqRel);

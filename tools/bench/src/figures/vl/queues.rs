@@ -15,15 +15,15 @@ use crate::figures::queues::{
     Contender, Ends, Item, Left, RIGHT, Receiving, Sending, cloned, most, point, sides, single, steps, unclosed,
 };
 use crate::figures::thesis::boost;
-use crate::machines::experiment::{Experiment, Panel, Setting};
-use crate::machines::point::{L1_MISSES, LATENCY, MEMORY, MISSES, Point, SNOOPS};
+use crate::worlds::experiment::{Experiment, NANOS, Panel, Setting};
+use crate::worlds::point::{L1_MISSES, LATENCY, MEMORY, MISSES, Point, SNOOPS};
 
 /// Words that a queue in software holds: what CAF's device has in all, and Virtual-Link's 64 lines, but for their first words.
 const CAPACITY: usize = 512;
 /// Words that go through at a point.
 const MESSAGES: u64 = 20_000;
 
-pub(crate) const EXPERIMENTS: [Experiment; 1] = [Experiment::new("vl/queues", plan).panels(&[
+pub(crate) const EXPERIMENTS: [Experiment; 1] = [Experiment::new("vl/queues", plan).here(&[NANOS]).panels(&[
     Panel::Rate,
     Panel::SpeedUp(OVER_BOOST),
     Panel::Of(MISSES),
@@ -180,7 +180,7 @@ fn plan(setting: &Setting<'_>) -> Vec<Point> {
     points
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
     use thalweg_sim::Machine;

@@ -7,11 +7,11 @@
 use std::collections::VecDeque;
 
 use thalweg_sync::cell::Slot;
-use thalweg_sync::hint;
 
 use super::super::net::{Message, MessageReceiver, MessageSender, Net};
 use super::{CAPACITY, Role, message, one, together};
-use crate::machines::point::Figures;
+use crate::worlds;
+use crate::worlds::point::Figures;
 
 const BLOCK: usize = 1024;
 /// Tasks under way at most.
@@ -136,20 +136,20 @@ fn work(array: &[Slot<Block>], mut tasks: MessageReceiver, mut reports: MessageS
             SORT => array[first].with_mut(|block| {
                 // SAFETY: the master gives a block to one task at a time, and reports order them.
                 unsafe { &mut *block }.sort_unstable_by(|a, b| if down { b.cmp(a) } else { a.cmp(b) });
-                hint::work(SWAP * BLOCK as u64 * 10);
+                worlds::work(SWAP * BLOCK as u64 * 10);
             }),
             SWAP_BLOCKS => array[first].with_mut(|low| {
                 array[second].with_mut(|high| {
                     // SAFETY: as above, for both; they are two blocks.
                     let (low, high) = unsafe { (&mut *low, &mut *high) };
                     low.iter_mut().zip(high).for_each(|(low, high)| order(low, high, down));
-                    hint::work(SWAP * BLOCK as u64);
+                    worlds::work(SWAP * BLOCK as u64);
                 });
             }),
             FINISH => array[first].with_mut(|block| {
                 // SAFETY: as above.
                 merge(unsafe { &mut *block }, down);
-                hint::work(SWAP * BLOCK as u64 / 2 * 10);
+                worlds::work(SWAP * BLOCK as u64 / 2 * 10);
             }),
             _ => return,
         }
@@ -175,7 +175,7 @@ fn merge(block: &mut Block, down: bool) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
 

@@ -10,7 +10,7 @@ use thalweg_sync::spin;
 
 use super::super::net::{Net, Receiver, Sender};
 use super::{CAPACITY, Role, one, together};
-use crate::machines::point::Figures;
+use crate::worlds::point::Figures;
 
 /// Packets that there are.
 const POOL: u64 = 56;

@@ -1,7 +1,8 @@
 //! What an entry of the registry is: a plan, what is drawn of it, and what a paper says beside.
 
-use thalweg_sim::{Machine, Routing};
+use thalweg_sim::Routing;
 
+use super::World;
 use super::point::{Point, Run};
 
 /// One entry of the registry.
@@ -15,17 +16,24 @@ pub(crate) struct Experiment {
     pub(crate) paper: fn(&[Point], &[Vec<Run>]) -> String,
     /// How many hardware threads it needs.
     pub(crate) threads: usize,
+    /// Which of its figures count on the machine at hand, too, if any.
+    pub(crate) here: &'static [&'static str],
 }
 
 impl Experiment {
     pub(crate) const fn new(name: &'static str, plan: fn(&Setting<'_>) -> Vec<Point>) -> Self {
         let (note, paper) = (|_: &str, _: &str| String::new(), |_: &[Point], _: &[Vec<Run>]| String::new());
-        Self { name, plan, panels: &[Panel::Rate], note, paper, threads: 2 }
+        Self { name, plan, panels: &[Panel::Rate], note, paper, threads: 2, here: &[] }
     }
 
     /// How many hardware threads it needs, if not two: with fewer, some would have to be shared.
     pub(crate) const fn threads(self, threads: usize) -> Self {
         Self { threads, ..self }
+    }
+
+    /// It runs on the machine at hand, too, and these of its figures count there: what a simulated run counts from outside is not known there.
+    pub(crate) const fn here(self, units: &'static [&'static str]) -> Self {
+        Self { here: units, ..self }
     }
 
     /// What is drawn of each workload, if it is not the rate alone.
@@ -45,7 +53,7 @@ impl Experiment {
 /// Where a plan's points are to run, and how much of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting<'a> {
-    pub(crate) machine: &'a Machine,
+    pub(crate) world: World<'a>,
     /// How many of its hardware threads.
     pub(crate) threads: usize,
     /// An eighth of the messages.
@@ -69,9 +77,9 @@ impl Setting<'_> {
     }
 
     /// The first hardware threads, one by one, as a unit test wants them.
-    #[cfg(test)]
-    pub(crate) fn of(machine: &Machine, threads: usize) -> Setting<'_> {
-        Setting { machine, threads, quick: true, routing: Routing::default() }
+    #[cfg(all(test, feature = "machines"))]
+    pub(crate) fn of(machine: &thalweg_sim::Machine, threads: usize) -> Setting<'_> {
+        Setting { world: World::Modelled(machine), threads, quick: true, routing: Routing::default() }
     }
 }
 
@@ -88,6 +96,8 @@ pub(crate) enum Panel {
     SpeedUp(Base),
 }
 
+/// The unit of what a message takes.
+pub(crate) const NANOS: &str = "ns/msg";
 pub(crate) const RATE: &str = "million messages a second";
 
 /// What points are compared with.
