@@ -5,17 +5,16 @@
 
 pub(crate) mod experiment;
 #[cfg(feature = "native")]
+#[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it is about the machine at hand")]
 pub(crate) mod here;
+#[allow(clippy::disallowed_types, reason = "what a modelled machine does not have goes past it")]
+mod memory;
 pub(crate) mod point;
 
 use std::hint::black_box;
 
-#[expect(clippy::disallowed_types, reason = "what a modelled machine does not have goes past it")]
-use std::sync::atomic::AtomicU64 as OnHost;
-use std::sync::atomic::Ordering::Relaxed;
-
+pub(crate) use memory::{Memory, Tally};
 use thalweg_sim::Machine;
-use thalweg_sync::hint::Access;
 use thalweg_sync::{hint, thread};
 
 /// Where a figure runs.
@@ -70,49 +69,4 @@ pub(crate) fn work(cycles: u64) {
     // A multiplication and an exclusive or, each of which waits for the one before.
     let turns = cycles.div_ceil(4);
     black_box((0..turns).fold(black_box(cycles), |x, turn| x.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ turn));
-}
-
-/// Memory that threads hand on, of which only the moves count: what is in it does not matter.
-pub(crate) struct Memory(Vec<OnHost>);
-
-impl Memory {
-    /// So many words of 8 bytes.
-    pub(crate) fn new(words: usize) -> Self {
-        Self(std::iter::repeat_with(OnHost::default).take(words).collect())
-    }
-
-    pub(crate) fn words(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Reads or writes so many words from `word` on.
-    #[track_caller]
-    pub(crate) fn touch(&self, word: usize, words: usize, access: Access) {
-        let touched = &self.0[word..word + words];
-        if !thread::is_native() {
-            return hint::touch(touched.as_ptr().cast(), size_of_val(touched), access);
-        }
-        // Each line once. Relaxed: nothing is said by it.
-        for word in touched.iter().step_by(8) {
-            match access {
-                Access::Read => _ = black_box(word.load(Relaxed)),
-                Access::Write => word.store(1, Relaxed),
-            }
-        }
-    }
-}
-
-/// A count that all threads add to, and that a modelled machine does not have.
-#[derive(Default)]
-pub(crate) struct Tally(OnHost);
-
-impl Tally {
-    pub(crate) fn add(&self, more: u64) {
-        self.0.fetch_add(more, Relaxed);
-    }
-
-    /// So many by now; all of them once those that count have been joined.
-    pub(crate) fn get(&self) -> u64 {
-        self.0.load(Relaxed)
-    }
 }
