@@ -33,7 +33,7 @@ enum Command {
     /// refer to the best peer of the same run. Exit status: 0 if everything was right, 1 if a contender failed, 2 for
     /// arguments that make no sense.
     #[command(
-        after_help = "Examples:\n  thalweg lab run streams/pipe3 --quick\n  thalweg lab run streams/ --json - > figures.json\n  thalweg lab run all --svg figures.svg"
+        after_help = "Examples:\n  thalweg lab run streams/pipe3 --quick\n  thalweg lab run streams/ --json - > figures.json\n  thalweg lab run thesis/2.9 --quick\n  thalweg lab run all --svg figures.svg"
     )]
     Run {
         /// A name from `lab list`, a family such as `streams/`, or `all`
@@ -69,8 +69,8 @@ enum Command {
     },
     /// Runs experiments, and keeps what they gave under docs/measured
     ///
-    /// Refuses a machine that is disturbed, before or after a run, and says why: both CPUs on one core, a clock that jumps. What only
-    /// counts is not refused. Tables of pages follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
+    /// Refuses a machine that is disturbed at every second look, and runs that were and could not be made again, and says why: both CPUs on one
+    /// core, a slow clock. What only counts is not refused. Tables of pages follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
     Publish {
         /// A name from `lab list`, a family such as `streams/`, or `all`
         #[arg(required = true, value_name = "NAME")]
