@@ -1,4 +1,4 @@
-//! Memory and counts of which a modelled machine sees what it is told.
+//! Memory and counts on the host. A modelled machine sees of them only what a client announces.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicU64;

@@ -5,9 +5,9 @@
 
 pub(crate) mod experiment;
 #[cfg(feature = "native")]
-#[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it is about the machine at hand")]
+#[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it asks the host for its CPUs and its clock")]
 pub(crate) mod here;
-#[allow(clippy::disallowed_types, reason = "what a modelled machine does not have goes past it")]
+#[allow(clippy::disallowed_types, reason = "its atomics are on the host, and no engine is to count them")]
 mod memory;
 pub(crate) mod point;
 
