@@ -2,10 +2,12 @@
 //!
 //! # Invariants
 //!
-//! - **S1** A worker that is about to sleep says so (`asleep`, and counts itself in `idle`), then looks everywhere once more. Who makes
-//!   something to do visible looks at `idle` or `asleep` afterwards. A fence in between on both sides, so one of the two sees the other.
-//! - **S2** `asleep` is taken back by a swap, by whoever wakes the worker or by itself; whoever took it counts it out and, if it is another,
-//!   leaves a token.
+//! - **S1** A worker that has nothing to do counts itself in `idle`, from its first look on. Whoever starts something shares what it has while
+//!   `idle` is not zero, so that a thief which has just run dry finds something without sleeping.
+//! - **S2** A worker that is about to sleep says so (`asleep`), then looks everywhere once more. Who makes something to do visible looks at
+//!   `asleep` afterwards. A fence in between on both sides, so one of the two sees the other.
+//! - **S3** `asleep` is taken back by a swap, by whoever wakes the worker or by itself; whoever took it counts it out and, if it is another,
+//!   leaves a token. One that has found something before it slept counts itself out.
 
 use crate::runtime::{Shared, Stop};
 use crate::worker::Worker;
@@ -16,12 +18,13 @@ use thalweg_sync::{fence, spin, time};
 /// Sleeps until there may be something to do.
 pub(crate) fn sleep(worker: &Worker, parker: &Parker) {
     let shared = &*worker.shared;
+    // Relaxed: a hint as long as the worker looks, and behind the fence below when it sleeps.
+    shared.idle.fetch_add(1, Relaxed);
     if spin::briefly(|| something_to_do(worker).then_some(())).is_some() {
-        return;
+        return count_out(shared);
     }
     let remote = &shared.remotes[worker.index];
-    // Relaxed: the fence orders both.
-    shared.idle.fetch_add(1, Relaxed);
+    // Relaxed: the fence orders it, and the count before it.
     remote.asleep.store(true, Relaxed);
     // (idle.2) Pairs with (idle.1): whoever made something to do visible either sees this worker asleep, or is seen now.
     fence::heavy();
@@ -34,10 +37,15 @@ pub(crate) fn sleep(worker: &Worker, parker: &Parker) {
         }
     }
     if remote.asleep.swap(false, AcqRel) {
-        shared.idle.fetch_sub(1, Relaxed);
-        if let Some(watch) = &shared.watch {
-            watch.wake();
-        }
+        count_out(shared);
+    }
+}
+
+/// A worker is idle no more.
+fn count_out(shared: &Shared) {
+    shared.idle.fetch_sub(1, Relaxed);
+    if let Some(watch) = &shared.watch {
+        watch.wake();
     }
 }
 
@@ -69,10 +77,7 @@ pub(crate) fn wake(shared: &Shared, worker: usize) -> bool {
     if !remote.asleep.load(Relaxed) || !remote.asleep.swap(false, AcqRel) {
         return false;
     }
-    shared.idle.fetch_sub(1, Relaxed);
-    if let Some(watch) = &shared.watch {
-        watch.wake();
-    }
+    count_out(shared);
     let unparker = remote.unparker.with(|place| place.clone());
     unparker.expect("a worker that sleeps has left what wakes it").unpark();
     true
