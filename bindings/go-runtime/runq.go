@@ -7,9 +7,10 @@
 //	        entries; the owner takes the block back by a swap.
 //	read    how many entries thieves have taken and read, ever. The owner writes a block again when this equals what was taken.
 //
-// What is held is hidden from thieves. So the owner grants it too (runqshare) when another P is idle or searches: before it runs a
-// goroutine, and after it has put one. What is hidden when a P becomes idle is granted at the owner's next turn, which sysmon forces
-// within 10 ms.
+// What is held is hidden from thieves. So the owner grants it too: after it has put a goroutine, if another P is idle or searches
+// (runqshare), and before it runs one, also if thieves would find nothing else (runqoffer). So a P that becomes idle while a goroutine runs
+// for long finds what is queued behind it, unless that is hidden behind granted blocks which thieves have taken since: then it waits for
+// the owner's next turn, which sysmon forces within 10 ms.
 //
 // Invariants:
 //
@@ -192,6 +193,18 @@ func runqshare(pp *p) bool {
 		}
 	}
 	return shared
+}
+
+// runqoffer is for before a goroutine runs, which may take long: it lets thieves take all of the queue if they want something or would
+// find nothing in it later. It reports whether a P is to be woken. Executed only by the owner P.
+func runqoffer(pp *p) bool {
+	if !runqwanted() && pp.runqlast-pp.runqfirst > 1 {
+		if _, n := runqleft(pp.runqblocks[(pp.runqlast-1)%runqBlocks].grant.Load()); n != 0 {
+			return false
+		}
+	}
+	// Behind the grant, which is a full barrier: a P that has looked at the queue before it is counted as idle by now.
+	return runqshare(pp) && runqwanted()
 }
 
 // runqwanted reports whether a P is idle or searches for work: then nothing should be hidden.

@@ -7,10 +7,9 @@
  * or nothing; free_space and available are what is left after the call, as far as other threads let it be.
  *
  * What differs:
- *  - A ring counts room and items in a word each, for all or nothing. BBQ alone has no such word: who needs bursts only is faster with
- *    thalweg_bbq_try_push_many.
+ *  - A ring counts on each side, for all or nothing. BBQ alone counts nothing: who needs bursts only is faster with thalweg_bbq_try_push_many.
  *  - The pointers of a bulk stand in their order, but at the end of a block those of other producers may come between.
- *  - RING_F_SP_ENQ and RING_F_SC_DEQ are accepted and change nothing. The modes RTS and HTS, zero copy, peeking and elements of other sizes are missing.
+ *  - RING_F_SP_ENQ, RING_F_SC_DEQ and the calls with sp and sc in their names spare the exchanges by which callers count, not those of the queue. The modes RTS and HTS, zero copy, peeking and elements of other sizes are missing.
  *  - rte_ring_create takes memory of the C library; `name` is copied and may be used twice; `socket_id` is not looked at.
  *  - rte_ring_free is called when no thread uses the ring any more.
  */
@@ -21,18 +20,32 @@
 #include "thalweg_queue.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define RTE_RING_NAMESIZE 32
 #define RTE_RING_SZ_MASK 0x7fffffffU
 
-/* One producer: accepted. */
+/* One producer. */
 #define RING_F_SP_ENQ 0x0001
-/* One consumer: accepted. */
+/* One consumer. */
 #define RING_F_SC_DEQ 0x0002
 /* Room for as many as was said, which need not be a power of two. */
 #define RING_F_EXACT_SZ 0x0004
+
+/*
+ * What the callers of a side count, ever: pointers they have claimed, and those they are done with. The first is theirs, the second the other side reads,
+ * so each is on lines of its own. `seen` is an older value of the other side's `done`.
+ */
+struct thalweg_rte_side {
+    size_t claimed;
+    size_t seen;
+    char between[128 - 2 * sizeof(size_t)];
+    size_t done;
+    char behind[128 - sizeof(size_t)];
+};
 
 struct rte_ring {
     char name[RTE_RING_NAMESIZE];
@@ -41,37 +54,63 @@ struct rte_ring {
     unsigned int capacity;
     thalweg_bbq_producer *producer;
     thalweg_bbq_consumer *consumer;
-    /* So many may be pushed: taken by producers before, given by consumers after. On lines of their own. */
-    char before_room[128];
-    unsigned int room;
-    /* So many may be popped: taken by consumers before, given by producers after. */
-    char before_items[124];
-    unsigned int items;
-    char after_items[124];
+    char before_producers[128];
+    /* Claims what consumers are done with, and the capacity besides. */
+    struct thalweg_rte_side producers;
+    /* Claims what producers are done with. */
+    struct thalweg_rte_side consumers;
 };
 
-/* Takes `most` of what `word` counts, or what there is if `least` of it is there, or nothing. `left` gets what remains. */
-static inline unsigned int thalweg_rte_take(unsigned int *word, unsigned int least, unsigned int most, unsigned int *left)
+/* How much `side` can claim, with `ahead` besides what `other` was done with, behind `claimed`. It asks `other` if what was seen before is less than `most`. */
+static inline size_t thalweg_rte_there(struct thalweg_rte_side *side, struct thalweg_rte_side *other, size_t ahead, size_t claimed, size_t most)
 {
-    unsigned int there = __atomic_load_n(word, __ATOMIC_RELAXED);
+    /* Relaxed: an older value, by whichever caller, allows less. */
+    ptrdiff_t there = (ptrdiff_t)(ahead + __atomic_load_n(&side->seen, __ATOMIC_RELAXED) - claimed);
+
+    if (there < (ptrdiff_t)most) {
+        /* Acquire, pairs with thalweg_rte_give: what made the room or the items comes before. */
+        size_t done = __atomic_load_n(&other->done, __ATOMIC_ACQUIRE);
+        __atomic_store_n(&side->seen, done, __ATOMIC_RELAXED);
+        there = (ptrdiff_t)(ahead + done - claimed);
+    }
+    return there < 0 ? 0 : (size_t)there;
+}
+
+/* Claims `most`, or what there is if that is `least`, or nothing. `left` gets what remains. `single`: nobody else claims on this side. */
+static inline unsigned int thalweg_rte_take(struct thalweg_rte_side *side, struct thalweg_rte_side *other, size_t ahead, int single, unsigned int least,
+                                            unsigned int most, unsigned int *left)
+{
+    /* Acquire, pairs with the exchange: who claimed up to here had seen `other` done with it, and so does this caller. */
+    size_t claimed = __atomic_load_n(&side->claimed, __ATOMIC_ACQUIRE), there;
     unsigned int taken;
 
-    do {
-        taken = there < most ? there : most;
+    for (;;) {
+        /* Who asks what remains wants to know it of now. */
+        there = thalweg_rte_there(side, other, ahead, claimed, left != NULL ? (size_t)PTRDIFF_MAX : most);
+        taken = there < most ? (unsigned int)there : most;
         if (taken < least || taken == 0) {
             taken = 0;
             break;
         }
-        /* Acquire, pairs with thalweg_rte_give: what made the room or the items comes before. */
-    } while (!__atomic_compare_exchange_n(word, &there, there - taken, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED));
+        if (single) {
+            __atomic_store_n(&side->claimed, claimed + taken, __ATOMIC_RELEASE);
+            break;
+        }
+        if (__atomic_compare_exchange_n(&side->claimed, &claimed, claimed + taken, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            break;
+    }
     if (left != NULL)
-        *left = there - taken;
+        *left = (unsigned int)(there - taken);
     return taken;
 }
 
-static inline void thalweg_rte_give(unsigned int *word, unsigned int count)
+/* The caller is done with `count` of what it has claimed. */
+static inline void thalweg_rte_give(struct thalweg_rte_side *side, int single, unsigned int count)
 {
-    __atomic_fetch_add(word, count, __ATOMIC_RELEASE);
+    if (single)
+        __atomic_store_n(&side->done, side->done + count, __ATOMIC_RELEASE);
+    else
+        __atomic_fetch_add(&side->done, count, __ATOMIC_RELEASE);
 }
 
 /* So many pointers at a time go through an array where those of the caller are unaligned, which the queue refuses. */
@@ -114,9 +153,10 @@ static inline void thalweg_rte_pop(struct rte_ring *r, void **objects, unsigned 
     }
 }
 
-static inline unsigned int thalweg_rte_enqueue(struct rte_ring *r, void *const *objects, unsigned int least, unsigned int most, unsigned int *left)
+static inline unsigned int thalweg_rte_enqueue(struct rte_ring *r, int single, void *const *objects, unsigned int least, unsigned int most,
+                                               unsigned int *left)
 {
-    unsigned int count = thalweg_rte_take(&r->room, least, most, left);
+    unsigned int count = thalweg_rte_take(&r->producers, &r->consumers, r->capacity, single, least, most, left);
     unsigned int done, n;
 
     if (thalweg_rte_aligned(objects)) {
@@ -130,13 +170,14 @@ static inline unsigned int thalweg_rte_enqueue(struct rte_ring *r, void *const *
         }
     }
     if (count > 0)
-        thalweg_rte_give(&r->items, count);
+        thalweg_rte_give(&r->producers, single, count);
     return count;
 }
 
-static inline unsigned int thalweg_rte_dequeue(struct rte_ring *r, void **objects, unsigned int least, unsigned int most, unsigned int *left)
+static inline unsigned int thalweg_rte_dequeue(struct rte_ring *r, int single, void **objects, unsigned int least, unsigned int most,
+                                               unsigned int *left)
 {
-    unsigned int count = thalweg_rte_take(&r->items, least, most, left);
+    unsigned int count = thalweg_rte_take(&r->consumers, &r->producers, 0, single, least, most, left);
     unsigned int done, n;
 
     if (thalweg_rte_aligned(objects)) {
@@ -150,7 +191,7 @@ static inline unsigned int thalweg_rte_dequeue(struct rte_ring *r, void **object
         }
     }
     if (count > 0)
-        thalweg_rte_give(&r->room, count);
+        thalweg_rte_give(&r->consumers, single, count);
     return count;
 }
 
@@ -189,7 +230,6 @@ static inline struct rte_ring *rte_ring_create(const char *name, unsigned int co
     while (r->size <= capacity)
         r->size *= 2;
     r->capacity = capacity;
-    r->room = capacity;
     return r;
 }
 
@@ -203,16 +243,38 @@ static inline void rte_ring_free(struct rte_ring *r)
     free(r);
 }
 
+/* For one (`sp`, `sc`), for many (`mp`, `mc`), or as the ring was made for. */
+
 /* All of `n`, or none: answers n or 0. `free_space`, which may be NULL, gets the room that is left. */
 static inline unsigned int rte_ring_enqueue_bulk(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
 {
-    return thalweg_rte_enqueue(r, obj_table, n, n, free_space);
+    return thalweg_rte_enqueue(r, (r->flags & RING_F_SP_ENQ) != 0, obj_table, n, n, free_space);
+}
+
+static inline unsigned int rte_ring_sp_enqueue_bulk(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
+{
+    return thalweg_rte_enqueue(r, 1, obj_table, n, n, free_space);
+}
+
+static inline unsigned int rte_ring_mp_enqueue_bulk(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
+{
+    return thalweg_rte_enqueue(r, 0, obj_table, n, n, free_space);
 }
 
 /* As many of `n` as there is room for: answers how many. */
 static inline unsigned int rte_ring_enqueue_burst(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
 {
-    return thalweg_rte_enqueue(r, obj_table, 0, n, free_space);
+    return thalweg_rte_enqueue(r, (r->flags & RING_F_SP_ENQ) != 0, obj_table, 0, n, free_space);
+}
+
+static inline unsigned int rte_ring_sp_enqueue_burst(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
+{
+    return thalweg_rte_enqueue(r, 1, obj_table, 0, n, free_space);
+}
+
+static inline unsigned int rte_ring_mp_enqueue_burst(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
+{
+    return thalweg_rte_enqueue(r, 0, obj_table, 0, n, free_space);
 }
 
 /* One: 0, or -ENOBUFS if there is no room. */
@@ -221,16 +283,46 @@ static inline int rte_ring_enqueue(struct rte_ring *r, void *obj)
     return rte_ring_enqueue_bulk(r, &obj, 1, NULL) ? 0 : -ENOBUFS;
 }
 
+static inline int rte_ring_sp_enqueue(struct rte_ring *r, void *obj)
+{
+    return rte_ring_sp_enqueue_bulk(r, &obj, 1, NULL) ? 0 : -ENOBUFS;
+}
+
+static inline int rte_ring_mp_enqueue(struct rte_ring *r, void *obj)
+{
+    return rte_ring_mp_enqueue_bulk(r, &obj, 1, NULL) ? 0 : -ENOBUFS;
+}
+
 /* All of `n`, or none: answers n or 0. `available`, which may be NULL, gets how many are left. */
 static inline unsigned int rte_ring_dequeue_bulk(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
 {
-    return thalweg_rte_dequeue(r, obj_table, n, n, available);
+    return thalweg_rte_dequeue(r, (r->flags & RING_F_SC_DEQ) != 0, obj_table, n, n, available);
+}
+
+static inline unsigned int rte_ring_sc_dequeue_bulk(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
+{
+    return thalweg_rte_dequeue(r, 1, obj_table, n, n, available);
+}
+
+static inline unsigned int rte_ring_mc_dequeue_bulk(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
+{
+    return thalweg_rte_dequeue(r, 0, obj_table, n, n, available);
 }
 
 /* As many of `n` as there are: answers how many. */
 static inline unsigned int rte_ring_dequeue_burst(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
 {
-    return thalweg_rte_dequeue(r, obj_table, 0, n, available);
+    return thalweg_rte_dequeue(r, (r->flags & RING_F_SC_DEQ) != 0, obj_table, 0, n, available);
+}
+
+static inline unsigned int rte_ring_sc_dequeue_burst(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
+{
+    return thalweg_rte_dequeue(r, 1, obj_table, 0, n, available);
+}
+
+static inline unsigned int rte_ring_mc_dequeue_burst(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
+{
+    return thalweg_rte_dequeue(r, 0, obj_table, 0, n, available);
 }
 
 /* One: 0, or -ENOENT if there is none. */
@@ -239,77 +331,30 @@ static inline int rte_ring_dequeue(struct rte_ring *r, void **obj_p)
     return rte_ring_dequeue_bulk(r, obj_p, 1, NULL) ? 0 : -ENOENT;
 }
 
-/* For one (`sp`, `sc`) and for many (`mp`, `mc`): the same here. */
-static inline unsigned int rte_ring_sp_enqueue_bulk(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
-{
-    return rte_ring_enqueue_bulk(r, obj_table, n, free_space);
-}
-
-static inline unsigned int rte_ring_mp_enqueue_bulk(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
-{
-    return rte_ring_enqueue_bulk(r, obj_table, n, free_space);
-}
-
-static inline unsigned int rte_ring_sp_enqueue_burst(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
-{
-    return rte_ring_enqueue_burst(r, obj_table, n, free_space);
-}
-
-static inline unsigned int rte_ring_mp_enqueue_burst(struct rte_ring *r, void *const *obj_table, unsigned int n, unsigned int *free_space)
-{
-    return rte_ring_enqueue_burst(r, obj_table, n, free_space);
-}
-
-static inline int rte_ring_sp_enqueue(struct rte_ring *r, void *obj)
-{
-    return rte_ring_enqueue(r, obj);
-}
-
-static inline int rte_ring_mp_enqueue(struct rte_ring *r, void *obj)
-{
-    return rte_ring_enqueue(r, obj);
-}
-
-static inline unsigned int rte_ring_sc_dequeue_bulk(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
-{
-    return rte_ring_dequeue_bulk(r, obj_table, n, available);
-}
-
-static inline unsigned int rte_ring_mc_dequeue_bulk(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
-{
-    return rte_ring_dequeue_bulk(r, obj_table, n, available);
-}
-
-static inline unsigned int rte_ring_sc_dequeue_burst(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
-{
-    return rte_ring_dequeue_burst(r, obj_table, n, available);
-}
-
-static inline unsigned int rte_ring_mc_dequeue_burst(struct rte_ring *r, void **obj_table, unsigned int n, unsigned int *available)
-{
-    return rte_ring_dequeue_burst(r, obj_table, n, available);
-}
-
 static inline int rte_ring_sc_dequeue(struct rte_ring *r, void **obj_p)
 {
-    return rte_ring_dequeue(r, obj_p);
+    return rte_ring_sc_dequeue_bulk(r, obj_p, 1, NULL) ? 0 : -ENOENT;
 }
 
 static inline int rte_ring_mc_dequeue(struct rte_ring *r, void **obj_p)
 {
-    return rte_ring_dequeue(r, obj_p);
+    return rte_ring_mc_dequeue_bulk(r, obj_p, 1, NULL) ? 0 : -ENOENT;
 }
 
 /* How many may be dequeued, lately. */
 static inline unsigned int rte_ring_count(const struct rte_ring *r)
 {
-    return __atomic_load_n(&r->items, __ATOMIC_ACQUIRE);
+    ptrdiff_t items = (ptrdiff_t)(__atomic_load_n(&r->producers.done, __ATOMIC_ACQUIRE) - __atomic_load_n(&r->consumers.claimed, __ATOMIC_ACQUIRE));
+
+    return items < 0 ? 0 : items < (ptrdiff_t)r->capacity ? (unsigned int)items : r->capacity;
 }
 
 /* How many may be enqueued, lately. */
 static inline unsigned int rte_ring_free_count(const struct rte_ring *r)
 {
-    return __atomic_load_n(&r->room, __ATOMIC_ACQUIRE);
+    ptrdiff_t room = (ptrdiff_t)(r->capacity + __atomic_load_n(&r->consumers.done, __ATOMIC_ACQUIRE) - __atomic_load_n(&r->producers.claimed, __ATOMIC_ACQUIRE));
+
+    return room < 0 ? 0 : room < (ptrdiff_t)r->capacity ? (unsigned int)room : r->capacity;
 }
 
 static inline int rte_ring_full(const struct rte_ring *r)

@@ -109,6 +109,29 @@ fn applications_join_by_themselves_and_one_that_is_killed_is_gone() {
 }
 
 #[test]
+fn a_core_that_an_idle_application_has_no_use_for_goes_to_a_busy_one() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    let _daemon = Process::daemon(home, " --cores 4");
+    let busy = |text: &str, cores: u32| {
+        let applications = text.split("{\"pid\"").skip(1);
+        let mut busy = applications.filter(|one| one.contains("run incast"));
+        busy.next().is_some_and(|one| one.contains(&format!("\"granted\":{cores},")))
+    };
+    let endless = |home| Process::start(thalweg(home, "run incast --messages 1000000000000 --workers 4"));
+    let _one = endless(home);
+    shows(home, |text| busy(text, 4));
+    // It waits for its input. A core is its own, the others are not.
+    let _idle = Process::application(home, "1");
+    shows(home, |text| text.matches("\"pid\"").count() == 2 && busy(text, 3));
+    // With another that has work, each has its share; and all but the idle one's again when that has ended.
+    let other = endless(home);
+    shows(home, |text| text.matches("\"pid\"").count() == 3 && !busy(text, 3));
+    drop(other);
+    shows(home, |text| text.matches("\"pid\"").count() == 2 && busy(text, 3));
+}
+
+#[test]
 fn it_ends_at_a_signal_and_a_second_one_does_not_begin() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path();

@@ -15,7 +15,7 @@ use std::hint::black_box;
 
 pub(crate) use memory::{Memory, Tally};
 use thalweg_sim::Machine;
-use thalweg_sync::{hint, thread};
+use thalweg_sync::{hint, thread, time};
 
 /// Where a figure runs.
 #[derive(Clone, Copy)]
@@ -57,6 +57,16 @@ pub(crate) fn pin(cpu: usize) {
         return here::pin(cpu);
     }
     thread::pin_current(cpu).expect("the machine has this thread");
+}
+
+/// Nanoseconds that [`work`] of so many cycles, one of them after the other, takes in the mean. None where it takes just these.
+pub(crate) fn nanos_of(cycles: &[u64]) -> Option<f64> {
+    const TIMES: usize = 4_000;
+    thread::is_native().then(|| {
+        let start = time::now();
+        (0..TIMES).for_each(|turn| work(cycles[turn % cycles.len()]));
+        start.elapsed().as_nanos() as f64 / TIMES as f64
+    })
 }
 
 /// Computes for about so many cycles, without any memory that others see.

@@ -1,6 +1,6 @@
 //! `ff/figure10`: which operations of unbalanced stages wait for the other core.
 //!
-//! The paper counts cache misses with the processor's counters, which virtual machines do not have. Here each operation is timed: one
+//! A modelled machine's figure of that name counts misses (`stages.rs`). The paper counts cache misses with the processor's counters, which virtual machines do not have. Here each operation is timed: one
 //! that takes longer than half of a line's way from core to core has waited for one.
 
 use serde_json::json;
@@ -42,7 +42,7 @@ fn contender<Q: Ends>(role: Role, name: &str, iterations: u64) -> Contender {
         let way = limits::two_lines(trips)?.nanos_per(trips) / 2.0;
         let clock = Clock::new();
         let looped = Looped { entries: ENTRIES, iterations, work: Noise::Unbalanced.work(stages(), WORK) };
-        let (_, seen) = looped.run::<Q, Times>(&clock)?;
+        let seen = looped.run::<Q, Times>(&clock)?;
         let long = clock.ticks(way / 2.0);
         let share = |times: &[u64]| {
             100.0 * times.iter().filter(|&&ticks| ticks > long).count() as f64 / times.len().max(1) as f64
@@ -67,7 +67,6 @@ impl Watch for Times {
         if push { self.handed_on.push(ticks) } else { self.taken.push(ticks) }
     }
 
-    const WATCHES: bool = true;
 }
 
 #[cfg(test)]
@@ -75,11 +74,9 @@ mod tests {
     use crate::harness::{Effort, measure};
 
     #[test]
-    fn every_pipeline_goes_round() {
-        for experiment in [super::EXPERIMENT, super::super::sizes::EXPERIMENT, super::super::robustness::EXPERIMENT] {
-            let outcome = measure(&experiment, &Effort::TINY, &mut Vec::new()).unwrap();
-            assert_eq!(outcome.failures, [""; 0]);
-            assert!(!outcome.records.is_empty() && outcome.records.iter().all(|record| record.at.is_some()));
-        }
+    fn the_pipeline_goes_round() {
+        let outcome = measure(&super::EXPERIMENT, &Effort::TINY, &mut Vec::new()).unwrap();
+        assert_eq!(outcome.failures, [""; 0]);
+        assert!(!outcome.records.is_empty() && outcome.records.iter().all(|record| record.at.is_some()));
     }
 }

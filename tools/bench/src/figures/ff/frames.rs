@@ -8,7 +8,7 @@ use serde_json::json;
 use thalweg_sync::hint::Access;
 use thalweg_sync::{CachePadded, spin, time};
 
-use super::simulated::{AS_PRINTED, Contender, FAST_FORWARD, LAMPORT, LOCKED};
+use super::stages::{AS_PRINTED, Contender, FAST_FORWARD, LAMPORT, LOCKED};
 use crate::figures::queues::Item;
 use crate::worlds::experiment::{EVERY, Experiment, Panel, RATE, Setting, said};
 use crate::worlds::point::{Figures, Point, Role, Run, together};

@@ -6,7 +6,7 @@ use thalweg_sync::thread;
 
 use super::noise::MISSING;
 use crate::harness::BoxError;
-use crate::machine::{Start, cpus, timed};
+use crate::machine::{Start, cpus};
 use crate::queues::crew::Crew;
 use crate::queues::one_to_one::Ends;
 use crate::queues::stamps::Clock;
@@ -33,35 +33,15 @@ pub(super) trait Watch: Send {
     fn of(iterations: u64) -> Self;
     /// A stage took an item, or handed it on, in so many ticks.
     fn note(&mut self, ticks: u64, push: bool);
-    /// Whether to look at the clock at all.
-    const WATCHES: bool;
-}
-
-/// Nobody looks.
-impl Watch for () {
-    fn of(_iterations: u64) -> Self {}
-    fn note(&mut self, _ticks: u64, _push: bool) {}
-    const WATCHES: bool = false;
 }
 
 impl Looped {
-    /// As many stages with the same work.
-    pub(super) fn balanced(entries: usize, iterations: u64, nanos: f64) -> Self {
-        Self { entries, iterations, work: vec![vec![nanos]; stages()] }
-    }
-
-    /// Nanoseconds of one queue operation: half of what an item takes beyond the work of the slowest stage, which has two.
-    pub(super) fn cost<Q: Ends>(&self, clock: &Clock) -> Result<f64, BoxError> {
-        Ok(self.run::<Q, ()>(clock)?.0)
-    }
-
-    /// As [`cost`](Self::cost), and what each stage saw.
-    pub(super) fn run<Q: Ends, W: Watch>(&self, clock: &Clock) -> Result<(f64, Vec<W>), BoxError> {
+    /// What each stage saw.
+    pub(super) fn run<Q: Ends, W: Watch>(&self, clock: &Clock) -> Result<Vec<W>, BoxError> {
         let stages = self.work.len();
         let items = self.items();
         let work: Vec<Vec<u64>> =
             self.work.iter().map(|work| work.iter().map(|&nanos| clock.ticks(nanos)).collect()).collect();
-        let work_alone = work.iter().map(|work| alone(clock, work)).fold(0.0, f64::max);
         let (mut writing, mut reading): (Vec<Q::Tx>, Vec<Q::Rx>) = (0..stages).map(|_| Q::build(self.entries)).unzip();
         for item in 1..=items {
             if !Q::push(&mut writing[0], item) {
@@ -72,7 +52,7 @@ impl Looped {
         writing.rotate_left(1);
         let crews: Vec<Crew> = (0..stages).map(|_| Crew::of(1)).collect();
         let (crews, start) = (&crews, &Start::default());
-        let (ended, timing) = std::thread::scope(|scope| {
+        let ended = std::thread::scope(|scope| {
             let ends = reading.drain(..).zip(writing.drain(..)).zip(&work).enumerate();
             let threads = ends.map(|(stage, ((mut rx, mut tx), work))| {
                 scope.spawn(move || {
@@ -87,9 +67,8 @@ impl Looped {
                 })
             });
             let threads: Vec<_> = threads.collect();
-            start.timed(stages, || {
-                threads.into_iter().map(|thread| thread.join().expect("stages do not panic")).collect::<Vec<_>>()
-            })
+            let join = || threads.into_iter().map(|thread| thread.join().expect("stages do not panic")).collect::<Vec<_>>();
+            start.timed(stages, join).0
         });
         let (mut seen, mut errors) = (Vec::new(), Vec::new());
         for (ended, _, _) in ended {
@@ -101,9 +80,7 @@ impl Looped {
         if !errors.is_empty() {
             return Err(errors.join("; ").into());
         }
-        // What the stages wait at the start, one after the other, is no operation's.
-        let slipped = self.work.iter().map(|work| 2_000.0 + 48.0 * work[0]).sum::<f64>() / self.iterations as f64;
-        Ok(((timing.nanos_per(self.iterations) - work_alone - slipped) / 2.0, seen))
+        Ok(seen)
     }
 
     /// Items that go round.
@@ -122,15 +99,14 @@ impl Looped {
         seen: &mut W,
     ) -> Result<(), String> {
         let items = self.items();
-        let now = || if W::WATCHES { clock.now() } else { 0 };
         let (mut expected, mut at) = (0, 0);
         for iteration in 0..self.iterations {
             expected = if expected == items { 1 } else { expected + 1 };
             let taken = before.until(
                 || {
-                    let start = now();
+                    let start = clock.now();
                     let item = Q::pop(rx)?;
-                    seen.note(now() - start, false);
+                    seen.note(clock.now() - start, false);
                     Some(item)
                 },
                 spin_loop,
@@ -148,8 +124,8 @@ impl Looped {
             at = if at + 1 == work.len() { 0 } else { at + 1 };
             let handed_on = behind.until(
                 || {
-                    let start = now();
-                    Q::push(tx, expected).then(|| seen.note(now() - start, true))
+                    let start = clock.now();
+                    Q::push(tx, expected).then(|| seen.note(clock.now() - start, true))
                 },
                 spin_loop,
             );
@@ -168,13 +144,6 @@ fn wait(clock: &Clock, ticks: u64) {
         let start = clock.now();
         while clock.now() - start < ticks {}
     }
-}
-
-/// Nanoseconds that such work takes by itself, for an item. It overshoots by up to a look at the clock.
-fn alone(clock: &Clock, work: &[u64]) -> f64 {
-    const TIMES: u64 = 4_000;
-    let (_, timing) = timed(|| (0..TIMES).for_each(|time| wait(clock, work[time as usize % work.len()])));
-    timing.nanos_per(TIMES)
 }
 
 #[cfg(test)]
@@ -208,7 +177,17 @@ mod tests {
 
     #[test]
     fn a_lost_item_stops_all_stages() {
-        let error = Looped::balanced(20, 40, 0.0).cost::<Loses>(&Clock::new()).unwrap_err().to_string();
+        /// It looks at nothing.
+        struct Blind;
+        impl Watch for Blind {
+            fn of(_iterations: u64) -> Self {
+                Self
+            }
+            fn note(&mut self, _ticks: u64, _push: bool) {}
+        }
+        let looped = Looped { entries: 20, iterations: 40, work: vec![vec![0.0]; stages()] };
+        let Err(error) = looped.run::<Loses, Blind>(&Clock::new()) else { panic!("all came") };
+        let error = error.to_string();
         assert!(error.contains("in the place of 3") || error.contains("item 3 did not come"), "{error}");
     }
 }

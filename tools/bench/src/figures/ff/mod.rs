@@ -7,9 +7,4 @@ pub(crate) mod frames;
 #[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
 mod looped;
 mod noise;
-#[cfg(feature = "native")]
-pub(crate) mod robustness;
-pub(crate) mod simulated;
-#[cfg(feature = "native")]
-#[allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "it runs on the machine at hand, beside peers")]
-pub(crate) mod sizes;
+pub(crate) mod stages;

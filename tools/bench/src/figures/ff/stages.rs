@@ -1,4 +1,5 @@
-//! FastForward's Figures 8 to 11: stages in a loop that take an item, work, and hand it on. The paper's machine is `x86-4`.
+//! FastForward's Figures 8 to 11: stages in a loop that take an item, work, and hand it on: three, or two where there are no more hardware
+//! threads. The paper's machine is `x86-4`.
 //!
 //! Beside our queue stands the paper's, *as printed*: ours looks at its slots, and empties them, by the line, and asks for lines ahead, so
 //! what slip maintenance is for hardly happens to it.
@@ -8,23 +9,25 @@ use thalweg_queue::TryPushError;
 use thalweg_queue::Yield;
 use thalweg_queue::research::{lamport, locked};
 use thalweg_queue::spsc::fast_forward::{self, Slip};
+#[cfg(not(target_arch = "x86_64"))]
+use thalweg_sync::atomic::{Ordering::SeqCst, fence};
 use thalweg_sync::spin;
 
 use super::noise::{MISSING, Noise, WORK};
 use crate::baselines::printed::as_printed;
 use crate::figures::queues::{Item, RIGHT};
-use crate::worlds;
+use crate::worlds::{self, World};
 use crate::worlds::experiment::{EVERY, Experiment, Panel, Setting, said};
 use crate::worlds::point::{Figures, MISSES, Point, Role, Run, together};
 
 pub(crate) const EXPERIMENTS: [Experiment; 4] = [
     Experiment::new("ff/figure8", figure_8)
-        .threads(3)
+        .here(&[OPERATION])
         .panels(&[Panel::Of(OPERATION)])
         .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_8)])], unit, workload))
         .paper(|points, measured| beside(SAYS_8, points, measured)),
     Experiment::new("ff/figure9", figure_9)
-        .threads(3)
+        .here(&[OPERATION])
         .panels(&[Panel::Of(OPERATION)])
         .note(|unit, workload| said("The paper", &[(OPERATION, &[(EVERY, SAYS_9)])], unit, workload))
         .paper(|points, measured| beside(SAYS_9, points, measured)),
@@ -83,6 +86,23 @@ pub(super) const LOCKED: Contender = ("locked", |entries, _| {
     let (tx, rx) = locked::with_wait::<Item, _>(entries, Yield).expect(RIGHT);
     (Box::new(move |item| !refused(tx.try_push(item))), Box::new(move || rx.try_pop().ok()))
 });
+/// With a store fence before each push, which a machine of weaker order would need (section 5.3). No modelled machine has a price for it.
+const FENCED: Contender = ("fast-forward, fenced", |entries, _| {
+    let (mut tx, mut rx) = fast_forward::with_wait::<Item, _>(entries, Yield).expect(RIGHT);
+    let push = move |item| {
+        store_fence();
+        !refused(tx.try_push(item))
+    };
+    (Box::new(push), Box::new(move || rx.try_pop().ok()))
+});
+const LAMPORT_FENCED: Contender = ("lamport, fenced", |entries, _| {
+    let (mut tx, mut rx) = lamport::with_wait::<Item, _, lamport::Plain>(entries, Yield).expect(RIGHT);
+    let push = move |item| {
+        store_fence();
+        !refused(tx.try_push(item))
+    };
+    (Box::new(push), Box::new(move || rx.try_pop().ok()))
+});
 pub(super) const AS_PRINTED: Contender = ("as printed", |entries, _| {
     let (tx, mut rx) = as_printed(entries);
     (tx, Box::new(move || rx.pop()))
@@ -106,6 +126,17 @@ const AS_PRINTED_WITH_SLIP: Contender = ("as printed, slip", |entries, stage| {
 /// For want of room. At the end the other side is gone, and what was on its way does not count.
 fn refused(pushed: Result<(), TryPushError<Item>>) -> bool {
     matches!(pushed, Err(TryPushError::Full(_) | TryPushError::Busy(_)))
+}
+
+#[inline(always)]
+fn store_fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every processor of this architecture has the instruction, which only orders stores.
+    unsafe {
+        core::arch::x86_64::_mm_sfence();
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    fence(SeqCst);
 }
 
 /// A loop of stages, each on its hardware thread, with the nanoseconds that it works for one item after the other.
@@ -134,7 +165,11 @@ impl Loop {
 
     fn run(&self, make: fn(usize, u64) -> Ends, mhz: f64) -> Figures {
         let mean = |work: &Vec<f64>| work.iter().sum::<f64>() / work.len() as f64;
+        let cycles = |work: &[f64]| work.iter().map(|nanos| (nanos * mhz / 1000.0).round() as u64).collect::<Vec<_>>();
         let all = self.stages.iter().map(|(_, work)| mean(work)).sum::<f64>();
+        // What the work takes by itself, which is what it should take but for a real clock.
+        let alone = self.stages.iter().map(|(_, work)| worlds::nanos_of(&cycles(work)).unwrap_or_else(|| mean(work)));
+        let slowest = alone.fold(0.0, f64::max);
         let stage = (all / self.stages.len() as f64 * mhz / 1000.0) as u64;
         let (mut writing, reading): (Vec<_>, Vec<_>) = self.stages.iter().map(|_| make(self.entries, stage)).unzip();
         let items = self.entries as u64 - MISSING;
@@ -145,11 +180,10 @@ impl Loop {
         writing.rotate_left(1);
         let stages = self.stages.iter().zip(writing).zip(reading);
         let roles = stages.map(|(((cpu, work), push), pop)| -> (usize, Role<'_>) {
-            let cycles: Vec<u64> = work.iter().map(|nanos| (nanos * mhz / 1000.0).round() as u64).collect();
+            let cycles = cycles(work);
             let warm = (2.0 * mhz) as u64 + 48 * cycles[0];
             (*cpu, Box::new(move || turn(push, pop, &cycles, warm, self.iterations, items)))
         });
-        let slowest = self.stages.iter().map(|(_, work)| mean(work)).fold(0.0, f64::max);
         // The time ends with the last stage's, which sees every item that the slowest has worked on.
         let figures = together(self.iterations, roles.rev().collect());
         let operation = (figures.nanos as f64 / self.iterations as f64 - slowest) / 2.0;
@@ -182,8 +216,18 @@ fn turn(
 }
 
 fn figure_8(setting: &Setting<'_>) -> Vec<Point> {
-    let of = |entries, nanos| Loop { entries, iterations: setting.part(40_000, 400), stages: on(vec![vec![nanos]; 3]) };
-    sweep(setting, &SIZES, &WORK, &[FAST_FORWARD, AS_PRINTED, LAMPORT], of)
+    let iterations = setting.part(40_000, 400);
+    let of = |entries, nanos| Loop { entries, iterations, stages: on(vec![vec![nanos]; stages(setting)]) };
+    let mut contenders = vec![FAST_FORWARD, AS_PRINTED, LAMPORT];
+    if let World::Here = setting.world {
+        contenders.extend([FENCED, LAMPORT_FENCED, LOCKED]);
+    }
+    sweep(setting, &SIZES, &WORK, &contenders, of)
+}
+
+/// How many stages there are.
+fn stages(setting: &Setting<'_>) -> usize {
+    setting.threads.min(3)
 }
 
 /// Each stage on a hardware thread of its own.
@@ -220,7 +264,7 @@ fn figure_9(setting: &Setting<'_>) -> Vec<Point> {
         ((Noise::Unbalanced, 2048), "stages 37.6 ns apart, 2048 entries"),
     ];
     let iterations = setting.part(40_000, 400);
-    let of = |(noise, entries): (Noise, usize), nanos| Loop { entries, iterations, stages: on(noise.work(3, nanos)) };
+    let of = |(noise, entries): (Noise, usize), nanos| Loop { entries, iterations, stages: on(noise.work(stages(setting), nanos)) };
     let contenders = [FAST_FORWARD, WITH_SLIP, BY_STAGE, AS_PRINTED, AS_PRINTED_WITH_SLIP, LAMPORT];
     sweep(setting, &GROUPS, &WORK[1..], &contenders, of)
 }
