@@ -25,9 +25,10 @@ pub use crate::samples::{Form, Raw, synthetic};
 
 use crate::error::must_differ;
 use crate::pictures::store;
+use crate::samples::{self, Samples};
 use crate::until_error::UntilError;
 use crate::watch::Steps;
-use crate::{Error, Result, Watch, samples};
+use crate::{Error, Result, Watch};
 use spectrogram::Spectrogram;
 use transform::{Complex, Fft};
 
@@ -113,8 +114,48 @@ pub struct Summary {
 /// [`Error::Refused`] if the input or the number of points is not as it has to be, or the input is also the output, before
 /// anything is written; [`Error::File`] if one of them cannot be opened, read or written.
 pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
+    // First: a number of points that cannot be is wrong for any input.
     let fft = Fft::new(config.points)?;
-    let Opened { values, rate, bytes, complex } = open(config, watch)?;
+    match &config.input {
+        &Input::Counter { blocks } => {
+            let numbers = (0..2 * blocks * config.points as u64).step_by(2);
+            let values = numbers.map(|number| Ok([number % 1001, (number + 1) % 1001].map(|n| n as f32)));
+            transform(config, &fft, Opened { values, rate: synthetic::RATE, bytes: 0, complex: true }, watch)
+        }
+        Input::File { path, raw } => {
+            let samples = open(config, path, *raw, watch)?;
+            let (rate, bytes) = (samples.rate, samples.bytes_each());
+            let values = samples.mixed().map(|sample| Ok([sample?, 0.0]));
+            transform(config, &fft, Opened { values, rate, bytes, complex: false }, watch)
+        }
+        Input::Pairs { path, raw } => {
+            let mut samples = open(config, path, *raw, watch)?;
+            let (rate, bytes) = (samples.rate, samples.bytes_each());
+            if samples.channels != 2 {
+                return Err(Error::Refused(format!(
+                    "{} has {} channels, and pairs are two; leave out --pairs",
+                    path.display(),
+                    samples.channels
+                )));
+            }
+            let values = std::iter::from_fn(move || {
+                let real = samples.next()?;
+                let imaginary = samples.next()?;
+                Some(real.and_then(|real| Ok([real, imaginary?])))
+            });
+            transform(config, &fft, Opened { values, rate, bytes, complex: true }, watch)
+        }
+    }
+}
+
+/// [`run`], with its input open. For each kind of input by itself: a value that comes by a call through a table goes by way of memory.
+fn transform(
+    config: &Config,
+    fft: &Fft,
+    input: Opened<impl Iterator<Item = std::io::Result<Complex>> + Send>,
+    watch: &dyn Watch,
+) -> Result<Summary> {
+    let Opened { values, rate, bytes, complex } = input;
     let (mut damage, mut refused, mut samples) = (None, None, 0);
     let mut progress = Steps::new(watch);
     let mut spectra = Spectra::create(config.output.as_deref(), config.points, complex)?;
@@ -161,58 +202,32 @@ pub fn run(config: &Config, watch: &dyn Watch) -> Result<Summary> {
 }
 
 /// An input that was opened.
-struct Opened {
-    values: Box<dyn Iterator<Item = std::io::Result<Complex>> + Send>,
+struct Opened<I> {
+    values: I,
     rate: u32,
     /// Bytes of a sample in the file.
     bytes: u64,
     complex: bool,
 }
 
-fn open(config: &Config, watch: &dyn Watch) -> Result<Opened> {
-    let (path, raw, complex) = match &config.input {
-        Input::File { path, raw } => (path, raw, false),
-        Input::Pairs { path, raw } => (path, raw, true),
-        &Input::Counter { blocks } => {
-            let count = blocks * config.points as u64;
-            let values =
-                (0..2 * count).step_by(2).map(|number| Ok([number % 1001, (number + 1) % 1001].map(|n| n as f32)));
-            return Ok(Opened { values: Box::new(values), rate: synthetic::RATE, bytes: 0, complex: true });
-        }
-    };
+fn open(config: &Config, path: &Path, raw: Option<Raw>, watch: &dyn Watch) -> Result<Samples> {
     if let Some(output) = &config.output {
         must_differ(path, output)?;
     }
-    let mut samples = samples::open(path, *raw, watch)?;
+    let samples = samples::open(path, raw, watch)?;
     if samples.times() == Some(0) {
         return Err(Error::Refused(format!("{} has no samples", path.display())));
     }
-    let (rate, bytes) = (samples.rate, samples.bytes_each());
-    if complex && samples.channels != 2 {
-        return Err(Error::Refused(format!(
-            "{} has {} channels, and pairs are two; leave out --pairs",
-            path.display(),
-            samples.channels
-        )));
-    }
-    let values: Box<dyn Iterator<Item = _> + Send> = if complex {
-        Box::new(std::iter::from_fn(move || {
-            let real = samples.next()?;
-            let imaginary = samples.next()?;
-            Some(real.and_then(|real| Ok([real, imaginary?])))
-        }))
-    } else {
-        Box::new(samples.mixed().map(|sample| Ok([sample?, 0.0])))
-    };
-    Ok(Opened { values, rate, bytes, complex })
+    Ok(samples)
 }
 
 /// Zeros behind the last value until the last block is full.
 fn padded(values: impl Iterator<Item = Complex> + Send, points: usize) -> impl Iterator<Item = Complex> + Send {
-    let (mut values, mut count) = (values.fuse(), 0_usize);
+    // So many of the block that was begun are missing.
+    let (mut values, mut missing) = (values.fuse(), 0);
     std::iter::from_fn(move || {
-        let next = values.next().or_else(|| (count % points != 0).then_some([0.0; 2]))?;
-        count = (count + 1) % points;
+        let next = values.next().or_else(|| (missing > 0).then_some([0.0; 2]))?;
+        missing = if missing == 0 { points - 1 } else { missing - 1 };
         Some(next)
     })
 }

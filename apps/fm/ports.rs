@@ -54,7 +54,10 @@ impl ParallelKernel for Equalize {
     }
 
     fn fire(&self, ports: &EqualizePorts, firing: &mut Firing<'_>) -> Result<(), BoxError> {
-        let filtered = ports.filtered.map(|port| firing.take(port));
+        let mut filtered = [0.0; FILTERS];
+        for (value, &port) in filtered.iter_mut().zip(&ports.filtered) {
+            *value = firing.take(port);
+        }
         firing.push(ports.sound, radio::equalize(&filtered));
         Ok(())
     }

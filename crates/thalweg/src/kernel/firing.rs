@@ -218,10 +218,15 @@ impl<K: ParallelKernel> Firings<K> {
             let mut panics = Vec::new();
             let taken = ends.iter().zip(&self.rates).map(|(end, rate)| end - rate.keeps());
             for ((block, end), drop_up_to) in batch.inputs.iter_mut().zip(taken).zip(&self.drops) {
-                drop_up_to(block, end, &mut panics);
+                // A firing that has taken all has nothing to drop; of a window it may have taken what the next one begins with.
+                if block.first() != end {
+                    drop_up_to(block, end, &mut panics);
+                }
             }
             batch.first += 1;
-            resume(panics);
+            if !panics.is_empty() {
+                resume(panics);
+            }
             if cx.should_leave(&mut rhythm) {
                 break;
             }

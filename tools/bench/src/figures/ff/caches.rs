@@ -66,7 +66,6 @@ impl Watch for Times {
     fn note(&mut self, ticks: u64, push: bool) {
         if push { self.handed_on.push(ticks) } else { self.taken.push(ticks) }
     }
-
 }
 
 #[cfg(test)]

@@ -67,7 +67,8 @@ impl Looped {
                 })
             });
             let threads: Vec<_> = threads.collect();
-            let join = || threads.into_iter().map(|thread| thread.join().expect("stages do not panic")).collect::<Vec<_>>();
+            let join =
+                || threads.into_iter().map(|thread| thread.join().expect("stages do not panic")).collect::<Vec<_>>();
             start.timed(stages, join).0
         });
         let (mut seen, mut errors) = (Vec::new(), Vec::new());

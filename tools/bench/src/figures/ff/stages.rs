@@ -16,9 +16,9 @@ use thalweg_sync::spin;
 use super::noise::{MISSING, Noise, WORK};
 use crate::baselines::printed::as_printed;
 use crate::figures::queues::{Item, RIGHT};
-use crate::worlds::{self, World};
 use crate::worlds::experiment::{EVERY, Experiment, Panel, Setting, said};
 use crate::worlds::point::{Figures, MISSES, Point, Role, Run, together};
+use crate::worlds::{self, World};
 
 pub(crate) const EXPERIMENTS: [Experiment; 4] = [
     Experiment::new("ff/figure8", figure_8)
@@ -264,7 +264,11 @@ fn figure_9(setting: &Setting<'_>) -> Vec<Point> {
         ((Noise::Unbalanced, 2048), "stages 37.6 ns apart, 2048 entries"),
     ];
     let iterations = setting.part(40_000, 400);
-    let of = |(noise, entries): (Noise, usize), nanos| Loop { entries, iterations, stages: on(noise.work(stages(setting), nanos)) };
+    let of = |(noise, entries): (Noise, usize), nanos| Loop {
+        entries,
+        iterations,
+        stages: on(noise.work(stages(setting), nanos)),
+    };
     let contenders = [FAST_FORWARD, WITH_SLIP, BY_STAGE, AS_PRINTED, AS_PRINTED_WITH_SLIP, LAMPORT];
     sweep(setting, &GROUPS, &WORK[1..], &contenders, of)
 }
