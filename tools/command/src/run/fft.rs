@@ -14,10 +14,10 @@ use crate::args::Running;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  thalweg run fft --input music.wav --points 1024 --output music.png
-  thalweg run fft --input music.wav --output spectra.f32
-  thalweg run fft --input radio.u8 --raw-rate 2048000 --form u8 --channels 2 --pairs --output radio.png
   thalweg run fft --generate 480000 --output made-up.wav
+  thalweg run fft --input made-up.wav --points 1024 --output made-up.png
+  thalweg run fft --input made-up.wav --output spectra.f32
+  thalweg run fft --input radio.u8 --raw-rate 2048000 --form u8 --channels 2 --pairs --output radio.png
   thalweg run fft --paper
 
 A file that ends in .png becomes a picture: time to the right, frequency upwards, 90 decibels from black to white. Any other

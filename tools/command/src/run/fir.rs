@@ -18,10 +18,10 @@ const PAPER: u64 = 10_000_000;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  thalweg run fir --paper
-  thalweg run fir --input music.wav --output dull.wav
-  thalweg run fir --input samples.f32 --raw-rate 48000 --output dull.wav --stages 6
   thalweg run fir --generate 480000 --output made-up.wav
+  thalweg run fir --input made-up.wav --output dull.wav
+  thalweg run fir --input samples.f32 --raw-rate 48000 --output dull.wav --stages 6
+  thalweg run fir --paper
 
 Without an --output it is measured how loud the sound is, and nothing written.")]
 pub(crate) struct Fir {

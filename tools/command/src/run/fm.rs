@@ -21,8 +21,9 @@ const PAPER: u64 = 256_000_000;
 Examples:
   rtl_sdr -f 98.5M -s 240000 -n 2400000 iq.u8
   thalweg run fm --iq --input iq.u8 --raw-rate 240000 --form u8 --output sound.wav
+  thalweg run fm --iq --input iq.u8 --raw-rate 240000 --form u8 --carrier=-50000 --deemphasis 75 --output sound.wav
   thalweg run fm --iq --generate 1000000 --output iq.wav
-  thalweg run fm --iq --input iq.wav --carrier=-150000 --deemphasis 75 --output sound.wav
+  thalweg run fm --iq --input iq.wav --output sound.wav
   thalweg run fm --generate 1000000 --output signal.wav
   thalweg run fm --input signal.wav --output sound.wav
   thalweg run fm --paper

@@ -14,9 +14,9 @@ use crate::args::Running;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
+  thalweg run gaussian --generate 2 --output made-up
+  thalweg run gaussian --input made-up --output smooth --sigma 3
   thalweg run gaussian --input photo.jpg --output smooth
-  thalweg run gaussian --input ~/Pictures --output smooth --sigma 3
-  thalweg run gaussian --generate 8 --output made-up
   thalweg run gaussian --paper
 
 Reads PNG and JPEG, turns pictures the way the camera was held, and writes PNG with as many bits and channels. Colours are

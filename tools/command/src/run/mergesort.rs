@@ -19,9 +19,9 @@ const PAPER: u64 = 100_000_000;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  thalweg run mergesort --input words.txt --output sorted.txt
-  thalweg run mergesort --input numbers.i32 --form i32 --memory 256M --output sorted.i32
   thalweg run mergesort --generate 1000000 --output made-up.txt
+  thalweg run mergesort --input made-up.txt --output sorted.txt
+  thalweg run mergesort --input numbers.i32 --form i32 --memory 256M --output sorted.i32
   thalweg run mergesort --paper
 
 Lines are sorted as bytes, as `LC_ALL=C sort` does. What does not fit the memory goes to temporary files, which are taken away

@@ -14,9 +14,9 @@ use crate::args::Running;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
+  thalweg run srad --generate 2 --output speckled
+  thalweg run srad --input speckled --output clean --iterations 20 --lambda 0.25
   thalweg run srad --input scan.png --output clean
-  thalweg run srad --input scans --output clean --iterations 20 --lambda 0.25
-  thalweg run srad --generate 8 --output speckled
   thalweg run srad --paper --iterations 10
 
 Reads PNG and JPEG, turns pictures the way the camera was held, and writes PNG with as many bits and channels. Each colour
