@@ -60,9 +60,10 @@ pub(crate) fn pin(cpu: usize) {
 }
 
 /// Nanoseconds that [`work`] of so many cycles, one of them after the other, takes in the mean. None where it takes just these.
-pub(crate) fn nanos_of(cycles: &[u64]) -> Option<f64> {
+pub(crate) fn nanos_of(cycles: impl FnOnce() -> Vec<u64>) -> Option<f64> {
     const TIMES: usize = 4_000;
     thread::is_native().then(|| {
+        let cycles = cycles();
         let start = time::now();
         (0..TIMES).for_each(|turn| work(cycles[turn % cycles.len()]));
         start.elapsed().as_nanos() as f64 / TIMES as f64

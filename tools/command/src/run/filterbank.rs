@@ -19,7 +19,7 @@ const PAPER: u64 = 25_600_000;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Examples:
-  thalweg run filterbank --generate 480000 --output made-up.wav
+  thalweg run filterbank --generate 48000 --output made-up.wav
   thalweg run filterbank --input made-up.wav --gains=-60,-60,0,0,0,0,0,0 --output thin.wav
   thalweg run filterbank --input made-up.wav --bands 16 --gains 6 --output bass.wav
   thalweg run filterbank --paper

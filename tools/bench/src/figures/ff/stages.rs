@@ -168,7 +168,7 @@ impl Loop {
         let cycles = |work: &[f64]| work.iter().map(|nanos| (nanos * mhz / 1000.0).round() as u64).collect::<Vec<_>>();
         let all = self.stages.iter().map(|(_, work)| mean(work)).sum::<f64>();
         // What the work takes by itself, which is what it should take but for a real clock.
-        let alone = self.stages.iter().map(|(_, work)| worlds::nanos_of(&cycles(work)).unwrap_or_else(|| mean(work)));
+        let alone = self.stages.iter().map(|(_, work)| worlds::nanos_of(|| cycles(work)).unwrap_or_else(|| mean(work)));
         let slowest = alone.fold(0.0, f64::max);
         let stage = (all / self.stages.len() as f64 * mhz / 1000.0) as u64;
         let (mut writing, reading): (Vec<_>, Vec<_>) = self.stages.iter().map(|_| make(self.entries, stage)).unzip();
