@@ -13,7 +13,7 @@ const LEAST_STACK: usize = 16 << 10;
 /// What a stack has unless it is said. Memory is used as far as the stack was ever used, a page at a time.
 const STACK: usize = 128 << 10;
 /// More workers than any machine has.
-const MOST_WORKERS: usize = 1 << 12;
+pub(crate) const MOST_WORKERS: usize = 1 << 12;
 
 /// Where a worker runs: which workers are near each other.
 ///

@@ -61,7 +61,7 @@ pub(crate) struct Shared {
     /// For each worker, the others, the nearest first.
     victims: Box<[Box<[usize]>]>,
     pub(crate) stack_bytes: usize,
-    /// How many workers have nothing to do: those that look for something, and those that sleep (S1).
+    /// How many workers look for something to do, and how many sleep: see the constants of `idle.rs`.
     pub(crate) idle: AtomicUsize,
     stop: AtomicU32,
     /// The shared queue, and behind it one for each group.

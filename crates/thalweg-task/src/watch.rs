@@ -1,6 +1,7 @@
 //! Tasks that do not let go of their worker.
 
 use crate::TaskId;
+use crate::idle;
 use crate::runtime::{Shared, Stop};
 use crate::short::Short;
 use core::fmt;
@@ -96,7 +97,7 @@ pub(crate) fn run(shared: &Shared) {
         watch.asleep.store(true, Relaxed);
         // (watch.2) Pairs with (watch.1).
         fence::heavy();
-        let all_sleep = shared.idle.load(Relaxed) == shared.remotes.len();
+        let all_sleep = idle::all_sleep(shared.idle.load(Relaxed), shared.remotes.len());
         if all_sleep && shared.stop() == Stop::No {
             parker.park();
         } else {

@@ -1,7 +1,7 @@
 //! `ff/figure10`: which operations of unbalanced stages wait for the other core.
 //!
-//! A modelled machine's figure of that name counts misses (`stages.rs`). The paper counts cache misses with the processor's counters, which virtual machines do not have. Here each operation is timed: one
-//! that takes longer than half of a line's way from core to core has waited for one.
+//! A modelled machine's figure of that name counts misses (`stages.rs`), and so does the paper, with the processor's counters, which virtual
+//! machines do not have. Here each operation is timed: one that takes longer than half of a line's way from core to core has waited for one.
 
 use serde_json::json;
 
