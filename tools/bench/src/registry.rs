@@ -103,6 +103,7 @@ pub(crate) static NATIVE: &[harness::Experiment] = &[
     here!("sim/chain"),
     here!("sim/farm"),
     here!("sim/workers"),
+    here!("tasks/scaling"),
 ];
 
 /// What runs on modelled machines.
@@ -130,6 +131,7 @@ pub(crate) fn on_machines() -> impl Iterator<Item = &'static Experiment> {
         &figures::queues::EXPERIMENTS,
         &figures::streams::EXPERIMENTS,
         &[figures::workers::EXPERIMENT],
+        &[figures::forks::EXPERIMENT],
     ];
     parts.iter().copied().flatten()
 }

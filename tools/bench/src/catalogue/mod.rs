@@ -62,6 +62,7 @@ pub const ALL: &[Entry] = &[
     Entry { name: "tasks/table3", asks: "BLQ's Table 3 on one core: a mutex, two tasks that yield in turns, two that wait for each other, a task started and joined; beside threads, tokio, may, and Go if it is installed", native: true, machine: None },
     Entry { name: "tasks/stacks", asks: "a million tasks that wait at the same time: memory and time for each", native: true, machine: None },
     Entry { name: "tasks/parallel", asks: "fib, n queens, quicksort and matrix multiply, divided to the end, on two workers; beside rayon and tokio", native: true, machine: None },
+    Entry { name: "tasks/scaling", asks: "fib and n queens, divided to the end by tasks, on 1, 2, 4 ... workers", native: true, machine: Some("x86-40") },
     Entry { name: "tasks/executor", asks: "futures on two workers: tasks started and joined, yields, pairs that answer each other, chains; our executor with BWoS and with a ring, beside tokio; how many tasks are stolen", native: true, machine: None },
     Entry { name: "executor/http", asks: "the thesis' Figures 4.13 and 4.14 in small: hyper over loopback on our executor, with BWoS and with a ring, and on tokio: time for a request, latency, the server's CPU, how much is stolen", native: true, machine: None },
     Entry { name: "executor/rpc", asks: "the thesis' Figure 4.15 in small: the same with tonic, an echo of 32 bytes over HTTP/2", native: true, machine: None },

@@ -13,6 +13,7 @@ pub(crate) mod bbq_shape;
 pub(crate) mod blq;
 pub(crate) mod danbi;
 pub(crate) mod ff;
+pub(crate) mod forks;
 pub(crate) mod marking;
 pub(crate) mod multipliers;
 pub(crate) mod nodes;

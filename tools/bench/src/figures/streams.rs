@@ -75,7 +75,7 @@ pub(crate) fn rows(scheme: Scheme, count: usize, length: usize, messages: u64) {
 }
 
 /// 1, 2, 4 … up to `most`, and that too.
-fn workers(most: usize) -> Vec<usize> {
+pub(super) fn workers(most: usize) -> Vec<usize> {
     let mut steps: Vec<usize> = std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|&n| n < most).collect();
     steps.push(most);
     steps
