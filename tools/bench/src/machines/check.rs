@@ -16,7 +16,7 @@ use crate::worlds::experiment::{Experiment, Setting};
 type Short = (&'static str, &'static str);
 
 /// Every entry whose figures are published, but for one that is 2.9 in time slices and long.
-const SHORT: [Short; 47] = [
+const SHORT: [Short; 46] = [
     ("sim/bbq", "x86-88t:4"),
     ("vl/ping-pong", "vl-16"),
     ("danbi/scaling", "x86-40:2"),
@@ -63,7 +63,6 @@ const SHORT: [Short; 47] = [
     ("sim/workers", "arm-96t:4"),
     ("blq/multipliers", "arm-32:17"),
     ("danbi/sizes", "x86-40:2"),
-    ("tasks/scaling", "x86-40:4"),
 ];
 
 /// Where the figures are published.
@@ -132,7 +131,8 @@ mod tests {
             assert!(Machine::part(on).unwrap().1 >= experiment.threads, "{name} on {on}");
         }
         let left = on_machines().map(|one| one.name).filter(|name| SHORT.iter().all(|short| short.0 != *name));
+        // Stacks of tasks are kept for the next run of the process, so that the digits of the last one tell what ran before it.
         let left: Vec<_> = left.collect();
-        assert_eq!(left, ["thesis/2.9-over", "sim/fast-forward", "sim/chunk-ring", "sim/chain"]);
+        assert_eq!(left, ["thesis/2.9-over", "sim/fast-forward", "sim/chunk-ring", "sim/chain", "tasks/scaling"]);
     }
 }
