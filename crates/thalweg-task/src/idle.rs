@@ -2,8 +2,8 @@
 //!
 //! # Invariants
 //!
-//! - **S1** A worker that has nothing to do counts itself in `idle`, from its first look on. Whoever starts something shares what it has while
-//!   `idle` is not zero, so that a thief which has just run dry finds something without sleeping.
+//! - **S1** A worker that has nothing to do counts itself in `idle`, from its first look on. A worker that starts a task shares its queue while
+//!   `idle` is not zero, so that a thief which has just run dry finds a task without sleeping.
 //! - **S2** A worker that is about to sleep says so (`asleep`, and in `idle`), then looks everywhere once more. Who makes something to do visible
 //!   looks at `asleep` afterwards. A fence in between on both sides, so one of the two sees the other.
 //! - **S3** `asleep` is taken back by a swap, by whoever wakes the worker or by itself; whoever took it counts it out and, if it is another,

@@ -1,4 +1,4 @@
-//! What each application's help gives as an example does what it says.
+//! The examples in the help of each application run as they stand there.
 #![cfg(unix)]
 
 use std::os::unix::fs::symlink;

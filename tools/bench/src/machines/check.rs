@@ -131,7 +131,7 @@ mod tests {
             assert!(Machine::part(on).unwrap().1 >= experiment.threads, "{name} on {on}");
         }
         let left = on_machines().map(|one| one.name).filter(|name| SHORT.iter().all(|short| short.0 != *name));
-        // Stacks of tasks are kept for the next run of the process, so that the digits of the last one tell what ran before it.
+        // The digits of `tasks/scaling` are the same each time it runs alone, and others after other figures in one process.
         let left: Vec<_> = left.collect();
         assert_eq!(left, ["thesis/2.9-over", "sim/fast-forward", "sim/chunk-ring", "sim/chain", "tasks/scaling"]);
     }
