@@ -24,8 +24,8 @@ pub(crate) struct KernelFacts {
     /// Edges, in the order of its ports.
     pub(crate) inputs: Vec<usize>,
     pub(crate) outputs: Vec<usize>,
-    /// How many messages a firing takes at each input, of a parallel kernel with several ports.
-    pub(crate) rates: Vec<usize>,
+    /// How many messages a firing sees at each input and how many of those it takes, of a parallel kernel with several ports.
+    pub(crate) rates: Vec<(usize, usize)>,
     pub(crate) input_names: Vec<String>,
     pub(crate) output_names: Vec<String>,
     pub(crate) hint: Option<f32>,

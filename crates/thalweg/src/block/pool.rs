@@ -75,41 +75,46 @@ impl fmt::Debug for Store {
     }
 }
 
-/// One worker's free lists.
-#[derive(Debug, Default)]
-pub(crate) struct Pool {
+/// One worker's free lists, and the store behind them.
+#[derive(Debug)]
+pub(crate) struct Pool<'a> {
     lists: RefCell<Lists>,
+    store: &'a Store,
 }
 
 fn class_of(bytes: usize) -> usize {
     (bytes.max(SMALLEST).next_power_of_two() / SMALLEST).trailing_zeros() as usize
 }
 
-impl Pool {
+impl<'a> Pool<'a> {
+    pub(crate) fn new(store: &'a Store) -> Self {
+        Self { lists: RefCell::default(), store }
+    }
+
     /// An empty block for `cap` messages of type `T`.
-    pub(crate) fn open<T>(&self, store: &Store, cap: usize) -> Block {
+    pub(crate) fn open<T>(&self, cap: usize) -> Block {
         let cap = cap.clamp(1, u32::MAX as usize);
         let bytes = cap.checked_mul(stride::<T>()).expect("a block fits in memory");
         let mut block = if mem::align_of::<T>() > ALIGN || class_of(bytes) >= CLASSES {
             Block::allocate(bytes, mem::align_of::<T>())
         } else {
-            self.take(store, class_of(bytes))
+            self.take(class_of(bytes))
         };
         block.open::<T>(cap as u32);
         block
     }
 
-    fn take(&self, store: &Store, class: usize) -> Block {
+    fn take(&self, class: usize) -> Block {
         let mut lists = self.lists.borrow_mut();
         if let Some(block) = lists[class].pop() {
             return block;
         }
-        store.take(class, &mut lists[class]);
+        self.store.take(class, &mut lists[class]);
         lists[class].pop().unwrap_or_else(|| Block::allocate(SMALLEST << class, ALIGN))
     }
 
     /// Takes a block back; messages still in it are dropped.
-    pub(crate) fn close(&self, store: &Store, mut block: Block) {
+    pub(crate) fn close(&self, mut block: Block) {
         block.clear();
         block.stamps_mut().take();
         let class = class_of(block.room());
@@ -119,7 +124,7 @@ impl Pool {
         let mut lists = self.lists.borrow_mut();
         let list = &mut lists[class];
         if list.len() >= KEEP {
-            store.give(class, list);
+            self.store.give(class, list);
         }
         if list.len() < KEEP_AT_MOST {
             list.push(block);
@@ -133,36 +138,38 @@ mod tests {
 
     #[test]
     fn a_closed_block_comes_back_and_overflow_reaches_other_workers() {
-        let (store, here, there) = (Store::default(), Pool::default(), Pool::default());
-        let block = here.open::<u64>(&store, 100);
+        let store = Store::default();
+        let (here, there) = (Pool::new(&store), Pool::new(&store));
+        let block = here.open::<u64>(100);
         let address = block.entry::<u64>(0);
-        here.close(&store, block);
-        let again = here.open::<[u8; 16]>(&store, 40);
+        here.close(block);
+        let again = here.open::<[u8; 16]>(40);
         assert_eq!(again.entry::<u64>(0), address, "keyed by size, not by type");
-        let many: Vec<_> = (0..2 * KEEP).map(|_| here.open::<u64>(&store, 8)).collect();
+        let many: Vec<_> = (0..2 * KEEP).map(|_| here.open::<u64>(8)).collect();
         let addresses: Vec<_> = many.iter().map(|block| block.entry::<u64>(0)).collect();
-        many.into_iter().for_each(|block| here.close(&store, block));
-        assert!(addresses.contains(&there.open::<u64>(&store, 8).entry::<u64>(0)));
+        many.into_iter().for_each(|block| here.close(block));
+        assert!(addresses.contains(&there.open::<u64>(8).entry::<u64>(0)));
     }
 
     #[test]
     fn who_finds_somebody_at_the_store_does_without() {
-        let (store, pool) = (Store::default(), Pool::default());
-        let many: Vec<_> = (0..2 * KEEP_AT_MOST).map(|_| pool.open::<u64>(&store, 8)).collect();
+        let store = Store::default();
+        let pool = Pool::new(&store);
+        let many: Vec<_> = (0..2 * KEEP_AT_MOST).map(|_| pool.open::<u64>(8)).collect();
         let at_it = store.lists.lock().unwrap();
-        many.into_iter().for_each(|block| pool.close(&store, block));
+        many.into_iter().for_each(|block| pool.close(block));
         assert_eq!(pool.lists.borrow()[0].len(), KEEP_AT_MOST);
         assert!(at_it[0].is_empty());
         drop(at_it);
-        let other = Pool::default();
-        let block = pool.open::<u64>(&store, 8);
-        pool.close(&store, block);
+        let other = Pool::new(&store);
+        let block = pool.open::<u64>(8);
+        pool.close(block);
         assert_ne!(store.has.load(Relaxed), 0);
         let at_it = store.lists.lock().unwrap();
-        other.close(&store, other.open::<u64>(&store, 8));
+        other.close(other.open::<u64>(8));
         assert_eq!(at_it[0].len(), KEEP / 2);
         drop(at_it);
-        (0..=KEEP).for_each(|_| drop(other.open::<u64>(&store, 8)));
+        (0..=KEEP).for_each(|_| drop(other.open::<u64>(8)));
         assert_eq!(store.has.load(Relaxed), 0, "all are taken");
     }
 
@@ -170,11 +177,12 @@ mod tests {
     fn large_and_over_aligned_blocks_are_not_kept() {
         #[repr(align(128))]
         struct Wide;
-        let (store, pool) = (Store::default(), Pool::default());
-        let block = pool.open::<[u8; 1 << 20]>(&store, 1);
-        pool.close(&store, block);
-        let block = pool.open::<Wide>(&store, 4);
-        pool.close(&store, block);
+        let store = Store::default();
+        let pool = Pool::new(&store);
+        let block = pool.open::<[u8; 1 << 20]>(1);
+        pool.close(block);
+        let block = pool.open::<Wide>(4);
+        pool.close(block);
         assert!(pool.lists.borrow().iter().all(Vec::is_empty));
     }
 }

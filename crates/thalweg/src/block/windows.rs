@@ -3,7 +3,8 @@
 //! A windowed edge lays its messages out so that every window lies within one block: the messages that two blocks' windows share are cloned to
 //! the front of the second. So parallel kernels get windows too, each block for itself (DANBI §II, `reserve_peek_pop`).
 
-use crate::block::{Block, drop_each, stride};
+use crate::block::pool::Pool;
+use crate::block::{Block, drop_each};
 use crate::error::{Guarded, Payload};
 use std::fmt;
 use std::mem;
@@ -13,7 +14,7 @@ use thalweg_sync::hint::Access;
 pub(crate) trait Assemble: Send {
     /// Takes the messages of `block`, gives a block of all windows that are complete now. Drops what belongs to no window, and notes the panics of
     /// destructors. Should a clone panic, it gives none, and has the messages still.
-    fn assemble(&mut self, block: Block, panics: &mut Vec<Payload>) -> Option<Block>;
+    fn assemble(&mut self, block: Block, pool: &Pool<'_>, panics: &mut Vec<Payload>) -> Option<Block>;
 
     /// Drops the messages that are no windows yet, and notes the panics of their destructors.
     fn clear(&mut self, panics: &mut Vec<Payload>);
@@ -25,18 +26,20 @@ pub(crate) struct Windows<T> {
     pop: usize,
     /// What came after the last complete window's start and belongs to the next ones.
     tail: Vec<T>,
+    /// Has nothing: the room of the tail before this one, for the next.
+    spare: Vec<T>,
     /// Messages between two windows that belong to none (`pop` > `peek`), still to come.
     skip: usize,
 }
 
 impl<T: Clone + Send> Windows<T> {
     pub(crate) fn new(peek: usize, pop: usize) -> Self {
-        Self { peek, pop, tail: Vec::new(), skip: 0 }
+        Self { peek, pop, tail: Vec::new(), spare: Vec::new(), skip: 0 }
     }
 }
 
 impl<T: Clone + Send> Assemble for Windows<T> {
-    fn assemble(&mut self, mut block: Block, panics: &mut Vec<Payload>) -> Option<Block> {
+    fn assemble(&mut self, mut block: Block, pool: &Pool<'_>, panics: &mut Vec<Payload>) -> Option<Block> {
         let (first, end) = (block.first(), block.end());
         // SAFETY: every message is dropped or moved out below.
         unsafe { block.set_range(end, end) };
@@ -46,27 +49,19 @@ impl<T: Clone + Send> Assemble for Windows<T> {
         unsafe { drop_each(block.entry::<T>(first), skipped, panics) };
         // SAFETY: the edge carries `T` (B1), and each message is read once.
         self.tail.extend((first + skipped..end).map(|index| unsafe { block.entry::<T>(index).read() }));
-        drop(block);
+        pool.close(block);
         let beyond = self.tail.len().checked_sub(self.peek)?;
         let windows = beyond / self.pop + 1;
         let used = (windows - 1) * self.pop + self.peek;
         let popped = windows * self.pop;
-        let rest = if popped >= self.tail.len() {
-            self.skip = popped - self.tail.len();
-            Vec::new()
-        } else if popped >= used {
-            self.tail.split_off(popped)
-        } else {
-            // Clones first: should one panic, all messages are still where they were.
-            let mut rest = Guarded::new(Vec::with_capacity(self.tail.len() - popped));
-            rest.0.extend_from_slice(&self.tail[popped..used]);
-            let mut rest = rest.into_inner();
-            rest.extend(self.tail.drain(used..));
-            rest
-        };
+        self.skip += popped.saturating_sub(self.tail.len());
+        // Clones first: should one panic, all messages are still where they were.
+        let mut rest = Guarded::new(mem::take(&mut self.spare));
+        rest.0.extend_from_slice(self.tail.get(popped..used).unwrap_or_default());
+        let mut rest = rest.into_inner();
+        rest.extend(self.tail.drain(self.tail.len().min(popped.max(used))..));
         let mut ready = mem::replace(&mut self.tail, rest);
-        let mut windowed = Block::allocate(used * stride::<T>(), mem::align_of::<T>());
-        windowed.open::<T>(u32::try_from(used).expect("a block of windows has fewer than 2^32 messages"));
+        let mut windowed = pool.open::<T>(used);
         windowed.touch(0..used, mem::size_of::<T>(), Access::Write);
         let between = ready.len() - used;
         // SAFETY: opened for `used` messages of this type. All of `ready` is given up: these move, and what lies behind the last window is dropped.
@@ -76,6 +71,7 @@ impl<T: Clone + Send> Assemble for Windows<T> {
             windowed.set_range(0, used);
             drop_each(ready.as_mut_ptr().add(used), between, panics);
         }
+        self.spare = ready;
         Some(windowed)
     }
 
@@ -98,6 +94,7 @@ impl<T> fmt::Debug for Windows<T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::block::pool::Store;
 
     fn block_of(messages: std::ops::Range<u32>) -> Block {
         let len = messages.len();
@@ -114,12 +111,15 @@ mod tests {
 
     #[test]
     fn every_window_is_whole_whatever_the_blocks() {
+        let store = Store::default();
+        let pool = Pool::new(&store);
         for (peek, pop) in [(1, 1), (3, 1), (4, 2), (2, 2), (1, 3), (5, 7), (128, 5)] {
             for step in [1, 2, 3, 7, 64, 200] {
                 let mut windows = Windows::<u32>::new(peek, pop);
                 let mut starts = Vec::new();
                 for start in (0..600).step_by(step) {
-                    let Some(block) = windows.assemble(block_of(start..start + step as u32), &mut Vec::new()) else {
+                    let Some(block) = windows.assemble(block_of(start..start + step as u32), &pool, &mut Vec::new())
+                    else {
                         continue;
                     };
                     // SAFETY: a block of `u32`.

@@ -4,6 +4,7 @@
 
 use super::storage::Tx;
 use super::{Edge, MOST_KEPT};
+use crate::block::pool::Pool;
 use crate::block::windows::Assemble;
 use crate::block::{Block, Stamps};
 use crate::error::Payload;
@@ -56,11 +57,11 @@ impl<'r> Sender<'r> {
     ///
     /// `panics` gets those of the messages' own code, which the kernel that takes asks for: their clones in windows, and destructors of what
     /// nobody takes.
-    pub(crate) fn send(&mut self, mut block: Block, panics: &mut Vec<Payload>) -> usize {
+    pub(crate) fn send(&mut self, mut block: Block, pool: &Pool<'_>, panics: &mut Vec<Payload>) -> usize {
         let Some(assembler) = &mut self.assembler else { return self.enter(block, panics) };
         self.edge.gauge.given.add(block.unread() as u64);
         self.stamps.add_all(&block.stamps_mut().take());
-        match catch_unwind(AssertUnwindSafe(|| assembler.assemble(block, panics))) {
+        match catch_unwind(AssertUnwindSafe(|| assembler.assemble(block, pool, panics))) {
             Ok(windows) => windows.map_or(0, |mut block| {
                 *block.stamps_mut() = self.stamps.take();
                 self.enter(block, panics)

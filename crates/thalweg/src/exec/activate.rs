@@ -193,7 +193,6 @@ impl Worker<'_, '_> {
             host: self,
             control: &core.control,
             pool: &self.pool,
-            store: &core.store,
             pace: &core.seats[kernel].pace,
             hurry: &self.row.hurry,
             beats: &self.row.worker.beats,
@@ -393,10 +392,14 @@ impl Worker<'_, '_> {
         let target = if facts.is_parallel() { PARALLEL_BLOCK } else { SEQUENTIAL_BLOCK };
         let wished = (target * outcome.messages / nanos.max(1)).max(1);
         // Of what a firing takes at several inputs each has its share.
-        let all: usize = facts.rates.iter().sum();
+        let all: usize = facts.rates.iter().map(|(_, pop)| pop).sum();
+        let firings = wished.checked_div(all as u64).unwrap_or(1).max(1);
         for (port, edge) in facts.inputs.iter().map(|&edge| &self.core.edges[edge]).enumerate() {
-            let share = facts.rates.get(port).map_or(wished, |&rate| (wished / all as u64).max(1) * rate as u64);
-            let length = next_length(edge, share);
+            let (keeps, share) = facts.rates.get(port).map_or((0, wished), |&(peek, pop)| {
+                let keeps = (peek - pop) as u64;
+                (keeps, firings * pop as u64 + keeps)
+            });
+            let length = next_length(edge, share, keeps);
             if length as usize != edge.block_len() {
                 edge.set_block_len(length);
             }
@@ -479,10 +482,11 @@ impl Host for Worker<'_, '_> {
     }
 }
 
-/// A step from the present length of blocks to the one wished for: down at once, up by a factor of four, within the bytes of a block.
-fn next_length(edge: &Edge, wished: u64) -> u32 {
+/// A step from the present length of blocks to the one wished for: down at once, up by a factor of four, within the bytes of a block; but twice as
+/// long as what is copied from one batch of firings to the next, `keeps`.
+fn next_length(edge: &Edge, wished: u64, keeps: u64) -> u32 {
     let now = edge.block_len() as u64;
-    let most = (MOST_BYTES / edge.plan.message_bytes.max(1)).max(1) as u64;
+    let most = ((MOST_BYTES / edge.plan.message_bytes.max(1)).max(1) as u64).max(2 * keeps);
     let mut length = wished.min(now * 4).min(most);
     if let Some((peek, pop)) = edge.plan.window {
         // Enough windows in a block that the messages which two blocks share are few.

@@ -115,7 +115,7 @@ impl Core<'_> {
     fn starvation(&self, state: &KernelFacts) -> (String, String) {
         let inputs = || state.inputs.iter().map(|&edge| &*self.edges[edge]).enumerate();
         if let Some((port, edge)) =
-            inputs().find(|&(port, edge)| state.rates.get(port).is_some_and(|&rate| edge.unused_messages() < rate))
+            inputs().find(|&(port, edge)| state.rates.get(port).is_some_and(|&(peek, _)| edge.unused_messages() < peek))
         {
             let others = inputs().filter(|&(other, _)| other != port);
             let others = others.map(|(other, edge)| {
@@ -124,7 +124,7 @@ impl Core<'_> {
             let reason = format!(
                 "{} messages are there, and a firing takes {}{}; let the stream begin with what is lacking, or end",
                 edge.unused_messages(),
-                state.rates[port],
+                state.rates[port].0,
                 others.collect::<String>()
             );
             return (state.input_names[port].clone(), reason);

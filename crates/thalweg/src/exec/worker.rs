@@ -28,7 +28,7 @@ pub(crate) struct Worker<'a, 'r> {
     pub(crate) core: &'a Core<'r>,
     pub(crate) index: usize,
     pub(crate) row: &'a Row,
-    pub(crate) pool: Pool,
+    pub(crate) pool: Pool<'a>,
     /// How deep helps are nested.
     pub(crate) depth: Cell<u32>,
     pub(crate) stack: thread::Stack,
@@ -68,7 +68,7 @@ impl<'a, 'r> Worker<'a, 'r> {
             core,
             index,
             row: &core.rows[index],
-            pool: Pool::default(),
+            pool: Pool::new(&core.store),
             depth: Cell::new(0),
             stack: thread::current_stack(),
             helped_at: Cell::new(None),

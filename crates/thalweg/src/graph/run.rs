@@ -99,13 +99,14 @@ impl Draft<'_> {
         let window = self.kernels[to].window.as_ref();
         let taker = &self.kernels[to].body;
         let parallel = taker.is_parallel();
-        let rate = taker.rate(link.to.port).unwrap_or(1);
+        let (peek, pop) = taker.rate(link.to.port).unwrap_or((1, 1));
         // Two blocks at least, so that both sides can work.
         let half = |link: &Link| link.spec.capacity.map(|capacity| capacity.first.div_ceil(2));
-        // A parallel kernel takes whole blocks, so what it makes of one comes on top of what the edge behind it holds. A window gives one
-        // message for those that it pops.
+        // A parallel kernel takes whole blocks, so what it makes of one comes on top of what the edge behind it holds. A firing or a window
+        // gives one message for those that it pops.
         let behind = outputs[to].iter().filter(|_| parallel).filter_map(|&edge| half(&self.links[edge])).min();
-        let behind = behind.map(|most| most.saturating_mul(window.map_or(rate, |window| window.pop)));
+        let pops = window.map_or(pop, |window| window.pop);
+        let behind = behind.map(|most| most.saturating_mul(pops).saturating_add(peek - pop));
         let many_takers = matches!(taker, Body::Parallel(_));
         let (storage, chosen) = match link.spec.storage {
             Some(storage) => (storage, "chosen"),
@@ -135,7 +136,7 @@ impl Draft<'_> {
                 let pop = window.pop.min((MOST_BYTES / link.bytes.max(1)).max(1));
                 u32::try_from(window.peek.max(pop).saturating_mul(2)).unwrap_or(u32::MAX)
             }
-            None if parallel => u32::try_from(rate).unwrap_or(u32::MAX),
+            None if parallel => u32::try_from(peek).unwrap_or(u32::MAX),
             None => FIRST_LEN.min((MOST_BYTES / link.bytes.max(1)).max(1) as u32),
         };
         (plan, block_len)

@@ -1,6 +1,6 @@
 //! What a kernel's code sees of the run that it is part of.
 
-use crate::block::pool::{Pool, Store};
+use crate::block::pool::Pool;
 use crate::block::{Block, Chain, Stamps};
 use crate::control::Control;
 use crate::edge::{Edge, Sender};
@@ -69,8 +69,7 @@ impl Pace {
 pub(crate) struct Cx<'a> {
     pub(crate) host: &'a dyn Host,
     pub(crate) control: &'a Control,
-    pub(crate) pool: &'a Pool,
-    pub(crate) store: &'a Store,
+    pub(crate) pool: &'a Pool<'a>,
     pub(crate) pace: &'a Pace,
     /// Raised by whoever finds that this worker is long in one block.
     pub(crate) hurry: &'a AtomicBool,
@@ -237,11 +236,11 @@ impl<'a> Cx<'a> {
     }
 
     pub(crate) fn open_block<T>(&self, messages: usize) -> Block {
-        self.pool.open::<T>(self.store, messages)
+        self.pool.open::<T>(messages)
     }
 
     pub(crate) fn close_block(&self, block: Block) {
-        self.pool.close(self.store, block);
+        self.pool.close(block);
     }
 
     /// Takes note of `messages` that were taken.
@@ -303,7 +302,7 @@ impl<'a> Cx<'a> {
         // U3: the block counts before anyone can take it.
         self.host.count_in(component, 1);
         let mut panics = Vec::new();
-        let entered = sender.send(block, &mut panics);
+        let entered = sender.send(block, self.pool, &mut panics);
         let overwritten = sender.take_overwritten();
         if overwritten > 0 {
             self.host.count_in(component, -(overwritten as i64));

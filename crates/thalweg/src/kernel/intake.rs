@@ -192,6 +192,8 @@ struct Input {
     held: usize,
     /// Firings whose messages were taken here.
     fired: u64,
+    /// Nothing more will come, which was found before it was looked for what is there (E4).
+    closed: bool,
 }
 
 impl Input {
@@ -226,8 +228,13 @@ impl Gather {
     pub(crate) fn new(receivers: Vec<Receiver>, rates: &[Rate], component: Option<usize>) -> Self {
         let edges: Vec<_> = receivers.iter().map(|receiver| receiver.edge().clone()).collect();
         edges.iter().zip(rates).for_each(|(edge, rate)| edge.note_asked(rate.peek));
-        let inputs =
-            receivers.into_iter().map(|receiver| Input { receiver, stash: VecDeque::new(), held: 0, fired: 0 });
+        let inputs = receivers.into_iter().map(|receiver| Input {
+            receiver,
+            stash: VecDeque::new(),
+            held: 0,
+            fired: 0,
+            closed: false,
+        });
         Self {
             edges,
             rates: rates.to_vec(),
@@ -276,7 +283,8 @@ impl Gather {
 
     /// How many firings one batch has at most: a block's worth at each input.
     fn most(&self) -> usize {
-        self.inputs().map(|(edge, rate)| (edge.block_len() / rate).max(1)).min().unwrap_or(1)
+        let of_block = |(edge, rate): (&Arc<Edge>, &Rate)| rate.firings(edge.block_len()).max(1);
+        self.edges.iter().zip(&self.rates).map(of_block).min().unwrap_or(1)
     }
 
     fn take(&self, cx: &Cx<'_>) -> Result<(u64, Block), u32> {
@@ -298,7 +306,9 @@ impl Gather {
         if self.over.load(Relaxed) {
             return Err(0);
         }
-        let closed: Vec<_> = self.edges.iter().map(|edge| edge.is_closed()).collect();
+        for input in &mut *inputs {
+            input.closed = input.receiver.edge().is_closed();
+        }
         let there = |input: &Input, rate: &Rate| rate.firings(input.held + input.receiver.edge().messages());
         let firings = |inputs: &[Input], count: &dyn Fn(&Input, &Rate) -> usize| {
             inputs.iter().zip(&self.rates).map(|(input, rate)| count(input, rate)).min().unwrap_or(0)
@@ -312,8 +322,7 @@ impl Gather {
         let count = firings(inputs, &|input, rate| rate.firings(input.held)).min(wanted);
         self.left.store(available > count, Relaxed);
         if count == 0 {
-            let mut ends = inputs.iter().zip(&self.rates).zip(&closed);
-            if ends.any(|((input, rate), &closed)| closed && input.held < rate.peek) {
+            if inputs.iter().zip(&self.rates).any(|(input, rate)| input.closed && input.held < rate.peek) {
                 // Release, pairs with the load in `is_over` (G3).
                 self.over.store(true, Release);
             }

@@ -183,9 +183,9 @@ impl Body<'_> {
     }
 
     /// How many messages are taken at once at a port, if that is fixed.
-    pub(crate) fn rate(&self, port: usize) -> Option<usize> {
+    pub(crate) fn rate(&self, port: usize) -> Option<(usize, usize)> {
         match self {
-            Self::Firing(_, rates) => rates.get(port).map(|rate| rate.peek),
+            Self::Firing(_, rates) => rates.get(port).map(|rate| (rate.peek, rate.messages)),
             _ => None,
         }
     }

@@ -465,6 +465,49 @@ fn firings_slide_over_windows() {
     }
 }
 
+/// Sums what it sees of large messages, of which a block has 16.
+struct LargeWindow {
+    window: (usize, usize),
+}
+
+impl ParallelKernel for LargeWindow {
+    type Ports = (In<[u64; 128]>, In<u64>, Out<u64>);
+    fn ports(&mut self, bind: &mut Binder<'_>) -> Self::Ports {
+        let (peek, pop) = self.window;
+        (bind.input_window("own", peek, pop), bind.input("other"), bind.output("sums"))
+    }
+    fn fire(&self, &(own, other, sums): &Self::Ports, firing: &mut Firing<'_>) -> Result<(), BoxError> {
+        let sum = firing.slice(own).iter().map(|message| message[0]).sum::<u64>();
+        let other = firing.take(other);
+        firing.push(sums, sum + other);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_batch_of_windows_takes_more_than_it_leaves_to_the_next() {
+    const COUNT: u64 = 4000;
+    for (peek, pop) in [(2, 1), (16, 1), (40, 4)] {
+        let mut graph = Graph::new();
+        let (own, other, sums) = graph.add_parallel(LargeWindow { window: (peek, pop) });
+        graph.name(own, "window");
+        let fired = (COUNT - peek as u64) / pop as u64 + 1;
+        graph += graph.source((0..COUNT).map(|x| [x; 128])) >> own;
+        graph += graph.source(0..fired) >> other;
+        graph += sums >> graph.sink(drop::<u64>);
+        let report = graph.run(Scheme::default().workers(1)).unwrap();
+        let kernel = report.kernel("window").unwrap();
+        let taken = fired * pop as u64;
+        // The first few have one firing each, until its cost is known; and some end where the other input has no more.
+        let most = 2 * taken / (peek - pop) as u64 + 100;
+        assert!(
+            kernel.activations <= most,
+            "{peek}, {pop}: {} for {taken} messages, at most {most}",
+            kernel.activations
+        );
+    }
+}
+
 #[test]
 fn a_window_that_cannot_be_is_refused() {
     let refusal = |window, cycle: bool| {
