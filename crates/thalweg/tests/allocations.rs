@@ -152,7 +152,7 @@ const KINDS: [(&str, Build); 30] = [
     ("firings", |graph, n| two_sided(graph, n, graph.add_parallel(SharedSum { windows: false }))),
     ("firings of windows", |graph, n| two_sided(graph, n, graph.add_parallel(SharedSum { windows: true }))),
     ("a broadcast", |graph, n| all_of(graph, graph.broadcast(graph.source(messages(n)), 3))),
-    ("a split", |graph, n| all_of(graph, graph.split(graph.source(messages(n)), |x: &Message| x[0] % 2 == 0))),
+    ("a split", |graph, n| all_of(graph, graph.split(graph.source(messages(n)), |x: &Message| x[0].is_multiple_of(2)))),
     ("a merge", |graph, n| {
         *graph += graph.merge([graph.source(messages(n)), graph.source(messages(n))]) >> graph.sink(drop::<Message>);
     }),
@@ -203,13 +203,13 @@ const KINDS: [(&str, Build); 30] = [
     }),
     ("updates between filters", |graph, n| {
         *graph += graph.source(messages(n))
-            >> graph.filter(|x: &Message| x[0] % 3 == 0)
+            >> graph.filter(|x: &Message| x[0].is_multiple_of(3))
             >> graph.update(|x: &mut Message| x[0] += 1)
             >> graph.parallel_sink(drop::<Message>);
     }),
     ("a task", |graph, n| {
-        let body = |(input, output): (Outlet<Message>, Inlet<Message>)| input.iter().try_for_each(|x| output.push(x));
-        let (to, from) = graph.task(1024, body).unwrap();
+        let copy = |(input, output): (Outlet<Message>, Inlet<Message>)| input.iter().for_each(|x| _ = output.push(x));
+        let (to, from) = graph.task(1024, copy).unwrap();
         *graph += graph.source(messages(n)) >> to;
         *graph += from >> graph.sink(drop::<Message>);
     }),
