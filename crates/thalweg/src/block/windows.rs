@@ -12,8 +12,8 @@ use thalweg_sync::hint::Access;
 
 /// Turns blocks of messages into blocks of whole windows.
 pub(crate) trait Assemble: Send {
-    /// Takes the messages of `block`, gives a block of all windows that are complete now. Drops what belongs to no window, and notes the panics of
-    /// destructors. Should a clone panic, it gives none, and has the messages still.
+    /// Takes the messages of `block`, gives a block of all windows that are complete now: one of `pool`, to which `block` goes back. Drops what belongs
+    /// to no window, and notes the panics of destructors. Should a clone panic, it gives none, and has the messages still.
     fn assemble(&mut self, block: Block, pool: &Pool<'_>, panics: &mut Vec<Payload>) -> Option<Block>;
 
     /// Drops the messages that are no windows yet, and notes the panics of their destructors.
