@@ -78,9 +78,9 @@ impl Kernel for Sum {
 }
 
 /// Sends each message round once.
-struct Merge2;
+struct Round;
 
-impl Kernel for Merge2 {
+impl Kernel for Round {
     type Ports = Sides;
     fn ports(&mut self, bind: &mut Binder<'_>) -> Sides {
         (bind.input("new"), bind.input("again"), bind.output("round"), bind.output("done"))
@@ -192,7 +192,7 @@ const KINDS: [(&str, Build); 30] = [
     }),
     ("a throttle", |graph, n| through(graph, n, graph.throttle(1 << 30, std::time::Duration::from_millis(1)))),
     ("a feedback", |graph, n| {
-        let (to, rest) = (graph.add(Merge2), graph.sink(drop::<Message>));
+        let (to, rest) = (graph.add(Round), graph.sink(drop::<Message>));
         let (again, done) = (to.2, to.3);
         *graph += graph.source(messages(n)) >> to.0;
         *graph += again.feedback() >> to.1;

@@ -26,7 +26,7 @@ pub(crate) struct Windows<T> {
     pop: usize,
     /// What came after the last complete window's start and belongs to the next ones.
     tail: Vec<T>,
-    /// Has nothing: the room of the tail before this one, for the next.
+    /// Empty: keeps the room of the last tail for the next one.
     spare: Vec<T>,
     /// Messages between two windows that belong to none (`pop` > `peek`), still to come.
     skip: usize,
