@@ -1,10 +1,6 @@
 //! A run that goes on asks the allocator for no blocks: they come from the workers' lists, whatever kernels they go through. A program of its own,
 //! since it counts what its allocator is asked for.
-#![allow(
-    clippy::disallowed_macros,
-    clippy::disallowed_types,
-    reason = "an allocator's own state, which no engine is to see"
-)]
+#![expect(clippy::disallowed_types, reason = "an allocator must not enter an engine, which allocates itself")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -226,7 +222,7 @@ fn a_run_that_goes_on_asks_the_allocator_for_no_blocks() {
         for workers in [1, 2] {
             let (short, long) = (allocations(build, MESSAGES, workers), allocations(build, 10 * MESSAGES, workers));
             let [more, activations, millis] = std::array::from_fn(|at| long[at].saturating_sub(short[at]));
-            // A batch of firings has a list of its blocks, and two more for its ports; who waits in a thread of its own may be called each time.
+            // A batch of firings has a list of its blocks, and two more for its ports. A thread beside the workers may be woken for each block.
             let most = match name {
                 "firings" | "firings of windows" => 3 * activations,
                 "a task" | "a source in a thread of its own" => activations,

@@ -102,8 +102,8 @@ impl Draft<'_> {
         let (peek, pop) = taker.rate(link.to.port).unwrap_or((1, 1));
         // Two blocks at least, so that both sides can work.
         let half = |link: &Link| link.spec.capacity.map(|capacity| capacity.first.div_ceil(2));
-        // A parallel kernel takes whole blocks, so what it makes of one comes on top of what the edge behind it holds. A firing or a window
-        // gives one message for those that it pops.
+        // A parallel kernel takes whole blocks, so the messages that it makes of one come on top of those that the edge behind it holds. A firing
+        // or a window gives one message for all that it pops.
         let behind = outputs[to].iter().filter(|_| parallel).filter_map(|&edge| half(&self.links[edge])).min();
         let pops = window.map_or(pop, |window| window.pop);
         let behind = behind.map(|most| most.saturating_mul(pops).saturating_add(peek - pop));

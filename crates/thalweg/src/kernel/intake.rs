@@ -192,7 +192,7 @@ struct Input {
     held: usize,
     /// Firings whose messages were taken here.
     fired: u64,
-    /// Nothing more will come, which was found before it was looked for what is there (E4).
+    /// Nothing more will come. It is read before the messages are counted (E4).
     closed: bool,
 }
 

@@ -182,7 +182,7 @@ impl Body<'_> {
         matches!(self, Self::Parallel(_) | Self::Firing(..))
     }
 
-    /// How many messages are taken at once at a port, if that is fixed.
+    /// How many messages a firing sees at a port and how many of those it takes, if that is fixed.
     pub(crate) fn rate(&self, port: usize) -> Option<(usize, usize)> {
         match self {
             Self::Firing(_, rates) => rates.get(port).map(|rate| (rate.peek, rate.messages)),

@@ -465,7 +465,7 @@ fn firings_slide_over_windows() {
     }
 }
 
-/// Sums what it sees of large messages, of which a block has 16.
+/// Sums windows of large messages. A block has 16 such messages.
 struct LargeWindow {
     window: (usize, usize),
 }

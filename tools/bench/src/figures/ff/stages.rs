@@ -167,7 +167,7 @@ impl Loop {
         let mean = |work: &Vec<f64>| work.iter().sum::<f64>() / work.len() as f64;
         let cycles = |work: &[f64]| work.iter().map(|nanos| (nanos * mhz / 1000.0).round() as u64).collect::<Vec<_>>();
         let all = self.stages.iter().map(|(_, work)| mean(work)).sum::<f64>();
-        // The work's time by itself. A modelled machine takes exactly what it is told to; a real one is measured.
+        // The time of the work alone. A modelled machine takes exactly the nanoseconds that were asked for; on a real one they are measured.
         let alone = self.stages.iter().map(|(_, work)| worlds::nanos_of(|| cycles(work)).unwrap_or_else(|| mean(work)));
         let slowest = alone.fold(0.0, f64::max);
         let stage = (all / self.stages.len() as f64 * mhz / 1000.0) as u64;
