@@ -4,44 +4,57 @@ use crate::cursor::Cursor;
 use crate::handles::Count;
 use thalweg_sync::spin;
 
-/// For how long to stand back before a look at how the others get on, in ns; doubled with each loss in a row.
+/// For how long to stand back before a look at how the others get on, in ns; doubled each time that the operation stands back again.
 ///
 /// Threads that meet now and then, or work for a microsecond between two items, are to lose no more than that.
 const BRIEF: u32 = 750;
 
 /// So many entries in the meantime are of threads that do little else.
-const STREAM: u64 = 6;
+///
+/// With twice as many, 32 producers on two sockets do not get there: an entry goes from socket to socket, which takes 300 ns, so that none
+/// of them ever leaves the place to the others, and all lose all the time.
+const STREAM: u64 = 3;
 
 /// For how long to leave the place to those, in ns. With a quarter of it, two producers and two consumers on two cores take three times as
 /// long, as they come back for every few dozen items.
 const LONG: u32 = 6_000;
 
-/// An operation that loses again doubles that: once, or once for each doubling of so many handles.
-const HANDLES: usize = 2;
+/// For so long at least for each handle of the side, in ns: that is how long one has the place, if all come back for it.
+const TURN: u32 = 1_000;
 
-/// Two milliseconds are enough for any number of handles.
-const DOUBLINGS: u32 = 8;
+/// Any number of handles.
+const LONGEST: u32 = 2_000_000;
+
+/// Who has stood back goes on at once where it loses, so many times in a row: it is its turn.
+const TRIES: u32 = 2;
 
 /// Stands back, after `losses` others of the same operation. The side's cursor was at `seen` then, is at `now()`, and has so many `handles`.
 ///
 /// Two threads of one side that take turns entry by entry move three lines each time, which costs ten times as much as an operation. So
-/// one of them leaves the place to the other for some hundreds of operations, and for longer where there are more of them to come back: each
+/// one of them leaves the place to the other for some dozens of operations, and for longer where there are more of them to come back: each
 /// interrupts whoever is at work, and makes all fail that are at it, so that without it 64 producers are a hundred times as slow as one.
+/// Who comes back stays, and who was at work stands back: everybody has its turn, once in so many turns as there are handles.
 ///
 /// But if few entries are taken meanwhile, they have something else to do in between, and nobody has to be left alone.
 #[cold]
 #[inline(never)]
 pub(crate) fn stand_back(seen: Cursor, losses: u32, handles: &Count, now: impl Fn() -> Cursor) {
-    let spans = || spans(losses, handles.now());
+    if !losses.is_multiple_of(1 + TRIES) {
+        return;
+    }
+    let spans = || spans(seen, losses / (1 + TRIES), handles.now());
     spin::relax_for(|| spans().0);
     spin::relax_for(|| if now().0.wrapping_sub(seen.0) < STREAM { 0 } else { spans().1 });
 }
 
-/// For how long to stand back before the look, and for how long after it, in ns.
-fn spans(losses: u32, handles: usize) -> (u32, u32) {
-    let doublings = (handles / HANDLES).max(2).ilog2().min(DOUBLINGS);
-    let brief = BRIEF << losses.min(doublings + (LONG / BRIEF).ilog2());
-    (brief, (LONG << losses.min(doublings)) - brief)
+/// For how long to stand back before the look, and for how long after it, in ns, for the `time`-th time, from 0 on.
+fn spans(seen: Cursor, time: u32, handles: usize) -> (u32, u32) {
+    let turns = u32::try_from(handles).unwrap_or(u32::MAX).saturating_mul(TURN).clamp(LONG, LONGEST);
+    // From a half to three halves of it, by where the cursor was: those who lost together do not come back together.
+    let spread = seen.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    let all = turns / 2 + ((u64::from(turns) * spread) >> 24) as u32;
+    let brief = BRIEF.saturating_mul(1 << time.min(16)).min(all);
+    (brief, all - brief)
 }
 
 #[cfg(all(test, not(loom)))]
@@ -49,17 +62,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_loses_in_a_row_stands_back_for_longer_the_more_handles_there_are() {
-        let both = |losses, handles| {
-            let (brief, rest) = spans(losses, handles);
-            (brief / BRIEF, (brief + rest) / LONG)
+    fn who_loses_stands_back_for_a_turn_of_each_handle() {
+        let all = |seen, handles| {
+            let (brief, rest) = spans(Cursor(seen), 0, handles);
+            brief + rest
         };
-        let few = [(1, 1), (2, 2), (4, 2), (8, 2), (16, 2), (16, 2)];
-        for handles in [1, 7] {
-            assert_eq!([0, 1, 2, 3, 4, 99].map(|losses| both(losses, handles)), few);
+        for (handles, turns) in [(1, LONG), (2, LONG), (32, 32 * TURN), (64, 64 * TURN), (usize::MAX, LONGEST)] {
+            let spans: Vec<_> = (0..1000).map(|seen| all(seen, handles)).collect();
+            assert!(spans.iter().all(|span| (turns / 2..=turns / 2 * 3).contains(span)), "{handles}: {spans:?}");
+            let mean = spans.iter().map(|&span| u64::from(span)).sum::<u64>() / 1000;
+            assert!(mean.abs_diff(turns.into()) < u64::from(turns) / 20, "{handles}: {mean}");
         }
-        let many = [(2, 2), (4, 4), (8, 8), (32, 32), (256, 32), (256, 32)];
-        assert_eq!([1, 2, 3, 5, 8, 99].map(|losses| both(losses, 64)), many);
-        assert_eq!(both(u32::MAX, usize::MAX), (1 << 11, 1 << 8));
+    }
+
+    #[test]
+    fn the_look_comes_later_each_time_and_not_after_the_turns() {
+        let brief = |time| spans(Cursor(0), time, 32).0;
+        assert_eq!([0, 1, 2, 4].map(brief), [750, 1_500, 3_000, 12_000]);
+        assert_eq!([5, 31, u32::MAX].map(brief), [16_000; 3]);
     }
 }
