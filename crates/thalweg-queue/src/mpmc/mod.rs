@@ -40,9 +40,9 @@
 //!   item that is alone is taken without that note. Who takes a batch looks up to four lines of marks further, as long as lines are
 //!   marked to their end.
 //! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and a `push` or `pop` that loses an exchange stands back,
-//!   for 750 ns at first; a `try_push`, a `try_pop`, batches, grants and async ends try again at once. If the others took some entries meanwhile, they do little else, and it leaves them the place for 6 us, the
-//!   longer the more handles there are: two threads that take turns entry by entry take several times as long for each as one alone.
-//!   So a push or a pop that meets many others may take some hundred microseconds, and its side as a whole gets on the faster.
+//!   for 750 ns at first; a `try_push`, a `try_pop`, batches, grants and async ends try again at once. If the others took some entries meanwhile, they do little else, and it leaves them the place for
+//!   some microseconds, one for each handle where there are many: two threads that take turns entry by entry take several times as long for each as one alone.
+//!   Then it is its turn, and it stays where it loses again. So a push or a pop that meets many others may take some dozen microseconds, and its side as a whole gets on the faster.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.
 //! - A consumer compares the rounds of cursors too, not the offsets alone. As printed, `dequeue` can report empty with an item in
 //!   the queue (errata E1).

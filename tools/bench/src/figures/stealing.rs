@@ -51,6 +51,8 @@ const BLOCKS: usize = 8;
 /// How much is to be stolen of what is put, or at how many of the owner's operations its size is to be asked for, in
 /// percent.
 const SHARES: [u64; 6] = [0, 1, 5, 10, 20, 30];
+/// Of an owner that waits for its thief, before it looks again.
+const PAUSES: u32 = 16;
 const STOLEN_UNIT: &str = "% stolen";
 const ASKED_UNIT: &str = "% asked";
 
@@ -77,10 +79,11 @@ impl Act {
         }
     }
 
-    /// Rounds that are not timed: one for the caches, and some in which the pace of what asks settles.
-    fn untimed(self) -> u64 {
+    /// Rounds that are not timed: one for the caches, those whose rest fills the queue if less than three quarters of it are stolen, and some
+    /// in which the pace of what asks settles.
+    fn untimed(self, percent: u64) -> u64 {
         match self {
-            Act::Steal => 1,
+            Act::Steal => 1 + 400_u64.checked_div(percent).unwrap_or(0),
             Act::Ask => 5,
         }
     }
@@ -99,24 +102,38 @@ fn padded(count: u64) -> CachePadded<AtomicU64> {
 }
 
 /// The owner fills its queue and takes the rest of what it put, again and again; a thief takes so many percent of it. As in the thesis, it
-/// is the owner's gets that are lowered: a thief that is slow holds the owner up, instead of stealing less.
+/// is the owner's gets that are lowered: a thief that is slow holds the owner up, instead of stealing less. So the rounds that are timed
+/// come after as many as what is left in them needs to fill the queue.
 fn owner_and_thief(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usize) -> Figures {
     let (mut owner, mut thief) = make();
-    // What was put, lately, and more than all at the end.
-    let put = CachePadded(AtomicU64::new(0));
-    let [stolen, operations, nanos, counted] = [0; 4].map(padded);
+    // What was put and what was stolen, lately. More than all was put at the end.
+    let [put, stolen] = [0; 2].map(padded);
+    let [share, operations, nanos] = [0; 3].map(padded);
     let own: Role<'_> = Box::new(|| {
-        // Once for the caches.
-        round(&mut *owner, 0, |_| ());
-        let began = time::now();
         let (mut before, mut taken) = (0, 0);
-        while before < rounds * CAPACITY as u64 {
-            let (more, fewer) = round(&mut *owner, percent, |count| put.store(before + count, Relaxed));
-            (before, taken) = (before + more, taken + fewer);
-        }
+        // Puts and takes of so many rounds, if each were as long as the queue.
+        let mut rounds_of = |count: u64| {
+            let begin = (before, taken);
+            while before - begin.0 < count * CAPACITY as u64 {
+                let most = |more: u64| match percent {
+                    0 => u64::MAX,
+                    _ => ((before + more) * (100 - percent) / 100).saturating_sub(taken),
+                };
+                let (more, fewer) = round(&mut *owner, most, |count| put.store(before + count, Relaxed));
+                (before, taken) = (before + more, taken + fewer);
+                if more + fewer == 0 {
+                    spin::relax(PAUSES);
+                }
+            }
+            (before - begin.0, taken - begin.1)
+        };
+        rounds_of(Act::Steal.untimed(percent));
+        let (began, had) = (time::now(), stolen.load(Relaxed));
+        let (more, fewer) = rounds_of(rounds);
         nanos.store(began.elapsed().as_nanos() as u64, Relaxed);
-        operations.store(before + taken, Relaxed);
-        counted.store(before, Relaxed);
+        let gone = stolen.load(Relaxed) - had;
+        operations.store(more + fewer + gone, Relaxed);
+        share.store((100.0 * gone as f64 / more as f64).to_bits(), Relaxed);
         put.store(u64::MAX, Release);
     });
     let steals: Role<'_> = Box::new(|| {
@@ -125,14 +142,15 @@ fn owner_and_thief(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
             spin::until(|| Some(put.load(Acquire)).filter(|put| 100 * count < percent.saturating_mul(*put)))
         };
         while percent > 0 && due(count) < u64::MAX {
-            count += u64::from(thief.steal().is_some());
+            if thief.steal().is_some() {
+                count += 1;
+                stolen.store(count, Relaxed);
+            }
         }
-        stolen.store(count, Relaxed);
     });
     together(1, vec![(0, own), (thief_at, steals)]);
-    let [stolen, operations, nanos, put] = [&stolen, &operations, &nanos, &counted].map(|count| count.load(Relaxed));
-    let share = 100.0 * stolen as f64 / put as f64;
-    Figures { more: vec![(STOLEN_UNIT, share)], ..Figures::new(operations + stolen, nanos) }
+    let [share, operations, nanos] = [&share, &operations, &nanos].map(|count| count.load(Relaxed));
+    Figures { more: vec![(STOLEN_UNIT, f64::from_bits(share))], ..Figures::new(operations, nanos) }
 }
 
 /// The owner fills its queue and empties it, again and again; a thief asks for its size at so many percent of these
@@ -144,17 +162,18 @@ fn owner_and_asker(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
     let [asked, counted, operations, nanos] = [0; 4].map(padded);
     let own: Role<'_> = Box::new(|| {
         let mut before = 0;
-        for done in 0..Act::Ask.untimed() + rounds {
-            if done == Act::Ask.untimed() {
+        let untimed = Act::Ask.untimed(percent);
+        for done in 0..untimed + rounds {
+            if done == untimed {
                 counted.store(1, Relaxed);
             }
             let began = time::now();
-            let (put, taken) = round(&mut *owner, 0, |_| ());
+            let (put, taken) = round(&mut *owner, |_| u64::MAX, |_| ());
             let count = put + taken;
             let took = began.elapsed().as_nanos() as u64;
             before += took;
             pace.store(before / (done + 1), Relaxed);
-            if done >= Act::Ask.untimed() {
+            if done >= untimed {
                 operations.fetch_add(count, Relaxed);
                 nanos.fetch_add(took, Relaxed);
             }
@@ -183,9 +202,9 @@ fn owner_and_asker(make: fn() -> Ends, rounds: u64, percent: u64, thief_at: usiz
     Figures { more: vec![(ASKED_UNIT, share)], ..Figures::new(operations, nanos) }
 }
 
-/// Puts until it is full, and takes until it is empty, or all of what it put but so many percent, and at least one. Says now and then how
+/// Puts until it is full, and takes until it is empty, or as many as may be taken at `most` of so many that were put. Says now and then how
 /// much was put; gives how many items were put and taken.
-fn round(owner: &mut dyn Owner, left: u64, mut tell: impl FnMut(u64)) -> (u64, u64) {
+fn round(owner: &mut dyn Owner, most: impl FnOnce(u64) -> u64, mut tell: impl FnMut(u64)) -> (u64, u64) {
     let put = (0_u64..)
         .take_while(|&item| {
             if item.is_multiple_of(128) {
@@ -195,8 +214,7 @@ fn round(owner: &mut dyn Owner, left: u64, mut tell: impl FnMut(u64)) -> (u64, u
         })
         .count() as u64;
     tell(put);
-    let most = if left > 0 { (put - put * left / 100).max(1) } else { u64::MAX };
-    let taken = (0..most).map_while(|_| owner.pop()).count() as u64;
+    let taken = (0..most(put)).map_while(|_| owner.pop()).count() as u64;
     (put, taken)
 }
 
@@ -219,7 +237,7 @@ fn point(
         params: json!({ "rounds": rounds, "capacity": CAPACITY, "blocks": BLOCKS, (aim): percent, "thief on": thief_at }),
         threads: setting.threads,
         // The counts are of the whole run, with the rounds that are not timed.
-        messages: 2 * (rounds + act.untimed()) * CAPACITY as u64,
+        messages: 2 * (rounds + act.untimed(percent)) * CAPACITY as u64,
         device: None,
         client: Box::new(move || act.run(make, rounds, percent, thief_at)),
     }
@@ -381,7 +399,7 @@ fn balance(make: Crew, rounds: u64, attempts: usize, place: impl Fn(usize) -> us
         Box::new(move || {
             let mut own = 0;
             for _ in 0..rounds {
-                let (put, taken) = round(&mut *owner, 0, |_| ());
+                let (put, taken) = round(&mut *owner, |_| u64::MAX, |_| ());
                 own += put + taken;
                 own += (0..attempts).filter(|_| steal().is_some()).count() as u64;
             }

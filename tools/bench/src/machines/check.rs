@@ -99,7 +99,13 @@ pub(super) fn check(write: bool, console: &Console) -> Result<(), Box<dyn Error>
 fn figures((name, on): Short, console: &Console) -> Result<String, Box<dyn Error>> {
     let Experiment { plan, .. } = on_machines().find(|one| one.name == name).ok_or("a test compares the names")?;
     let (machine, threads) = Machine::part(on)?;
-    let points = plan(&Setting { world: World::Modelled(&machine), threads, quick: true, routing: Routing::default() });
+    let points = plan(&Setting {
+        world: World::Modelled(&machine),
+        threads,
+        quick: true,
+        longer: 1,
+        routing: Routing::default(),
+    });
     let runs = Runs { seeds: 1, limit: 60_000_000_000, lines: false };
     let measured = measure(name, &machine, &points, runs, console)?;
     let mut text = String::new();

@@ -107,6 +107,9 @@ Examples:
         /// An eighth of the messages, and one seed unless --seeds is given: figures to look at, not to quote
         #[arg(long)]
         quick: bool,
+        /// So many times the messages, 1 to 1000: for what only shows in the long run, as how fair a queue is
+        #[arg(long, value_name = "TIMES", conflicts_with = "quick", value_parser = clap::value_parser!(u64).range(1..=1000))]
+        longer: Option<u64>,
         /// Only points whose workload, contender and label, as progress shows them, have this text; given again, this one too
         ///
         /// A part of a figure: what compares it with the paper is left out.
@@ -154,7 +157,7 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
         }
         Command::Calibrate { native, out } => emit(&calibrate::calibrate(native.as_deref(), out.as_deref())?)?,
         Command::Check { write } => check::check(write, console)?,
-        Command::Run { names, on, device, seeds, limit, quick, only, lines, json, svg, trace } => {
+        Command::Run { names, on, device, seeds, limit, quick, longer, only, lines, json, svg, trace } => {
             let seeds = seeds.unwrap_or(if quick { 1 } else { 3 });
             let (json, svg, trace) = (json.as_deref(), svg.as_deref(), trace.as_deref());
             for (option, path) in [("--svg", svg), ("--trace", trace)] {
@@ -169,7 +172,7 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
                     return own_program(
                         &names,
                         &options,
-                        lines || quick || device.is_some() || !only.is_empty(),
+                        lines || quick || longer.is_some() || device.is_some() || !only.is_empty(),
                         error,
                     );
                 }
@@ -182,8 +185,8 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
             {
                 return Err(format!("--on {on}: {name} needs {needed} threads at least, not {threads}").into());
             }
-            let setting =
-                Setting { world: World::Modelled(&machine), threads, quick, routing: device.unwrap_or_default() };
+            let (longer, routing) = (longer.unwrap_or(1), device.unwrap_or_default());
+            let setting = Setting { world: World::Modelled(&machine), threads, quick, longer, routing };
             if device.is_some() && !experiments.iter().any(|experiment| has_routing(&(experiment.plan)(&setting))) {
                 return Err(
                     "--device: no experiment of these has routing devices; those of `sim list` under vl/ do".into()
@@ -236,7 +239,7 @@ fn own_program(
     };
     if for_experiments {
         return Err(
-            "--lines, --quick, --only and --device are for experiments; a program's own table has its lines anyway"
+            "--lines, --quick, --longer, --only and --device are for experiments; a program's own table has its lines anyway"
                 .into(),
         );
     }

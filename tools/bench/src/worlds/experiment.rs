@@ -58,12 +58,14 @@ pub(crate) struct Setting<'a> {
     pub(crate) threads: usize,
     /// An eighth of the messages.
     pub(crate) quick: bool,
+    /// So many times the messages.
+    pub(crate) longer: u64,
     /// What the routing devices have at points that need them.
     pub(crate) routing: Routing,
 }
 
 impl Setting<'_> {
-    /// So many messages, or repetitions, of a run that is long enough for its figures to count; fewer in a quick one, and
+    /// So many messages, or repetitions, of a run that is long enough for its figures to count; more in a longer one, fewer in a quick one, and
     /// far fewer in tests, but not below `least`.
     pub(crate) fn part(&self, full: u64, least: u64) -> u64 {
         let share = if cfg!(test) {
@@ -73,13 +75,13 @@ impl Setting<'_> {
         } else {
             1
         };
-        (full / share).max(least)
+        (self.longer * full / share).max(least)
     }
 
     /// The first hardware threads, one by one, as a unit test wants them.
     #[cfg(all(test, feature = "machines"))]
     pub(crate) fn of(machine: &thalweg_sim::Machine, threads: usize) -> Setting<'_> {
-        Setting { world: World::Modelled(machine), threads, quick: true, routing: Routing::default() }
+        Setting { world: World::Modelled(machine), threads, quick: true, longer: 1, routing: Routing::default() }
     }
 }
 
