@@ -490,17 +490,20 @@ mod tests {
         assert!(abp / bwos > 2.0, "{bwos:.2} ns for an operation with blocks, {abp:.2} without");
     }
 
-    /// Every edge that is met is among those that are made stronger, and an owner notices: it stores one of them for each block.
+    /// Every edge that is met beside a thief is among those that are made stronger, and an owner notices: it stores one of them for each block.
     #[test]
     fn sequentially_consistent_edges_arrive_at_the_machine() {
         let machine = Machine::named("x86-88t").unwrap();
         let setting = Setting::of(&machine, 2);
-        let with = |table: &std::sync::Arc<Table>| sc(point(&setting, ("LIFO", 1), LIFO_SC, (Act::Steal, 5)), table);
         let [weak, strong] = [Table::survey(), sequential(Table::survey())].map(std::sync::Arc::new);
-        let [weak_nanos, strong_nanos] = [&weak, &strong].map(|table| with(table).nanos_on(&machine));
-        assert_eq!(weak_nanos, point(&setting, ("LIFO", 1), LIFO, (Act::Steal, 5)).nanos_on(&machine));
+        let nanos = |table: &std::sync::Arc<Table>, percent| {
+            sc(point(&setting, ("LIFO", 1), LIFO_SC, (Act::Steal, percent)), table).nanos_on(&machine)
+        };
+        assert_eq!(nanos(&weak, 5), point(&setting, ("LIFO", 1), LIFO, (Act::Steal, 5)).nanos_on(&machine));
+        nanos(&strong, 5);
         let met: Vec<_> = strong.met().into_keys().collect();
         assert_eq!(met, ["bwos.1", "bwos.2", "bwos.3", "bwos.4", "bwos.5", "bwos.6"]);
+        let (weak_nanos, strong_nanos) = (nanos(&weak, 0), nanos(&strong, 0));
         assert!(
             strong_nanos > 1.1 * weak_nanos,
             "{weak_nanos:.3} ns as in the source, {strong_nanos:.3} with all of them stronger"

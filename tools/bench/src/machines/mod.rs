@@ -108,8 +108,9 @@ Examples:
         #[arg(long)]
         quick: bool,
         /// So many times the messages, 1 to 1000: for what only shows in the long run, as how fair a queue is
-        #[arg(long, value_name = "TIMES", conflicts_with = "quick", value_parser = clap::value_parser!(u64).range(1..=1000))]
-        longer: Option<u64>,
+        #[arg(long, value_name = "TIMES", default_value_t = 1, hide_default_value = true, conflicts_with = "quick")]
+        #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
+        longer: u16,
         /// Only points whose workload, contender and label, as progress shows them, have this text; given again, this one too
         ///
         /// A part of a figure: what compares it with the paper is left out.
@@ -172,7 +173,7 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
                     return own_program(
                         &names,
                         &options,
-                        lines || quick || longer.is_some() || device.is_some() || !only.is_empty(),
+                        lines || quick || longer > 1 || device.is_some() || !only.is_empty(),
                         error,
                     );
                 }
@@ -185,7 +186,7 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
             {
                 return Err(format!("--on {on}: {name} needs {needed} threads at least, not {threads}").into());
             }
-            let (longer, routing) = (longer.unwrap_or(1), device.unwrap_or_default());
+            let (longer, routing) = (longer.into(), device.unwrap_or_default());
             let setting = Setting { world: World::Modelled(&machine), threads, quick, longer, routing };
             if device.is_some() && !experiments.iter().any(|experiment| has_routing(&(experiment.plan)(&setting))) {
                 return Err(
