@@ -31,7 +31,7 @@ const TRIES: u32 = 2;
 /// Stands back, after `losses` others of the same operation. The side's cursor was at `seen` then, is at `now()`, and has so many `handles`.
 ///
 /// Two threads of one side that take turns entry by entry move three lines each time, which costs ten times as much as an operation. So
-/// one of them leaves the place to the other for some dozens of operations, and for longer where there are more of them to come back: each
+/// one of them leaves the place to the other for some hundreds of operations, and for longer where there are many to come back: each
 /// interrupts whoever is at work, and makes all fail that are at it, so that without it 64 producers are a hundred times as slow as one.
 /// Who comes back stays, and who was at work stands back: everybody has its turn, once in so many turns as there are handles.
 ///
