@@ -25,7 +25,7 @@ const TURN: u32 = 1_000;
 /// Any number of handles.
 const LONGEST: u32 = 2_000_000;
 
-/// Who has stood back goes on at once where it loses, so many times in a row: it is its turn.
+/// So many losses in a row a thread that has stood back answers by another attempt at once, as it has its turn.
 const TRIES: u32 = 2;
 
 /// Stands back, after `losses` others of the same operation. The side's cursor was at `seen` then, is at `now()`, and has so many `handles`.
@@ -33,7 +33,7 @@ const TRIES: u32 = 2;
 /// Two threads of one side that take turns entry by entry move three lines each time, which costs ten times as much as an operation. So
 /// one of them leaves the place to the other for some hundreds of operations, and for longer where there are many to come back: each
 /// interrupts whoever is at work, and makes all fail that are at it, so that without it 64 producers are a hundred times as slow as one.
-/// Who comes back stays, and who was at work stands back: everybody has its turn, once in so many turns as there are handles.
+/// A thread that comes back stays, and the thread that was at work stands back: each handle has a turn.
 ///
 /// But if few entries are taken meanwhile, they have something else to do in between, and nobody has to be left alone.
 #[cold]
