@@ -3,12 +3,12 @@
 //! The same command gives the same numbers on every host, in every build. So a number that moves was moved by a change, which has to say so.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 use thalweg_sim::{Machine, Routing};
 
-use super::{Console, Runs, measure, on_machines};
+use super::{Console, Runs, calibrate, measure, on_machines};
 use crate::worlds::World;
 use crate::worlds::experiment::{Experiment, Setting};
 
@@ -65,34 +65,43 @@ const SHORT: [Short; 46] = [
     ("danbi/sizes", "x86-40:2"),
 ];
 
-/// Where the figures are published.
-fn file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured/simulated.txt")
-}
+/// What the machine at hand took, and what a model that is fitted to it takes.
+const CALIBRATION: (&str, &str) = ("zen4-2t/micro.jsonl", "zen4-2t/calibration.jsonl");
 
 /// Runs them all, and compares; or, to `write`, puts what comes out in the place of what is published.
 pub(super) fn check(write: bool, console: &Console) -> Result<(), Box<dyn Error>> {
-    let file = file();
-    let cannot = |what: &str, error: std::io::Error| format!("cannot {what} {}: {error}", file.display());
-    let published = std::fs::read_to_string(&file).map_err(|error| cannot("read", error));
-    let mut now = String::new();
+    let measured = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured");
+    let mut figures = String::new();
     for short in SHORT {
-        now += &figures(short, console)?;
+        figures += &self::figures(short, console)?;
     }
-    if write {
-        std::fs::write(&file, &now).map_err(|error| cannot("write", error))?;
-        return Ok((console.emit)("docs/measured/simulated.txt is written\n")?);
+    let calibration = calibrate::published(&measured.join(CALIBRATION.0))?;
+    let published = [("simulated.txt", figures), (CALIBRATION.1, calibration)];
+    for (name, now) in &published {
+        let file = measured.join(name);
+        let cannot = |what: &str, error: std::io::Error| format!("cannot {what} {}: {error}", file.display());
+        if write {
+            std::fs::write(&file, now).map_err(|error| cannot("write", error))?;
+            (console.emit)(&format!("docs/measured/{name} is written\n"))?;
+        } else {
+            compare(name, now, &std::fs::read_to_string(&file).map_err(|error| cannot("read", error))?)?;
+        }
     }
-    let published = published?;
+    if !write {
+        (console.emit)(&format!("{} figures and the calibration are as they were, digit by digit\n", SHORT.len()))?;
+    }
+    Ok(())
+}
+
+fn compare(name: &str, now: &str, published: &str) -> Result<(), String> {
     if now == published {
-        return Ok((console.emit)(&format!("{} figures are as they were, digit by digit\n", SHORT.len()))?);
+        return Ok(());
     }
     let (is, was) = now.lines().zip(published.lines()).find(|(now, published)| now != published).unwrap_or_default();
     Err(format!(
         "figures have moved, the first of them\nfrom {was}\nto   {is}\nIf a change of the model or of a queue is meant to do that, \
-         `cargo lab check --write` puts them into docs/measured/simulated.txt; then what is published of full runs is to be made again, too"
-    )
-    .into())
+         `cargo lab check --write` puts them into docs/measured/{name}; then what is published of full runs is to be made again, too"
+    ))
 }
 
 /// A line for each point of a run: what it is, and its figures with all their digits.

@@ -1,49 +1,69 @@
-//! The README's table: what is compared with what, from which records. The figures come from the data.
+//! The README's table: what is compared, on the machine on which ours does worst. The figures come from the data.
 
 use std::path::Path;
 
 use super::data::{Fields, Run, load};
 use super::layout::digits;
 
-/// A row: contenders of one workload in one run, less being better.
+/// A row: contenders of one workload, less being better. It shows the machine on which ours does worst against the best of the others.
 struct Comparison {
     what: &'static str,
-    /// Under `docs/measured`.
-    run: &'static str,
+    /// Under each machine of `docs/measured`.
+    experiment: &'static str,
     workload: &'static str,
+    /// The first is compared with the best of the others.
     ours: &'static [&'static str],
-    others: &'static [&'static str],
 }
 
 const fn row(
     what: &'static str,
-    run: &'static str,
+    experiment: &'static str,
     workload: &'static str,
     ours: &'static [&'static str],
-    others: &'static [&'static str],
 ) -> Comparison {
-    Comparison { what, run, workload, ours, others }
+    Comparison { what, experiment, workload, ours }
 }
 
 #[rustfmt::skip]
-const ROWS: [Comparison; 16] = [
-    row("three cheap stages, ns per message and hop", "zen4-2t/streams/pipe3", "", &["thalweg"], &["vectors of 2048, 1 CPU", "timely, 2 workers", "oneTBB's pipeline"]),
-    row("32 cheap stages, pushed one by one", "zen4-2t/streams/chain32", "", &["thalweg, 2 workers"], &["vectors of 2048, 2 CPUs", "timely, 2 workers"]),
-    row("the same as `map`", "zen4-2t/streams/chain32", "", &["thalweg `map`, 2 workers"], &["vectors of 2048, 2 CPUs", "timely, 2 workers"]),
-    row("32 filters of 16 taps, ns per message", "zen4-2t/streams/fir32", "", &["thalweg"], &["vectors of 2048, 2 CPUs", "a loop by vectors, 1 CPU"]),
-    row("ordered farm, 0.8 us of work, ns per message", "zen4-2t/streams/farm", "", &["thalweg, ordered"], &["rayon", "ideal on two cores"]),
-    row("a message a millisecond through three stages, p50 in us", "zen4-2t/streams/trickle", "p50, us", &["thalweg"], &["tokio", "one wake-up", "thread per stage"]),
-    row("one producer, one consumer, ns per item", "zen4-2t/queues/1p1c-item", "stream", &["thalweg `chunk_ring`", "thalweg `bbq::spsc`", "thalweg `fast_forward`"], &["rtrb"]),
-    row("the same by slices of 32", "zen4-2t/queues/1p1c-batch", "32, 4096", &["thalweg `bbq::spsc`"], &["disruptor"]),
-    row("the same one by one, on an Intel Xeon", "xeon-2t/queues/1p1c-item", "stream", &["thalweg `bbq::spsc`", "thalweg `chunk_ring`", "thalweg `fast_forward`"], &["rtrb"]),
-    row("round trip over two queues, ns", "zen4-2t/queues/1p1c-item", "round trip", &["thalweg `chunk_ring`", "thalweg `fast_forward`", "thalweg `bbq::spsc`"], &["ringbuf", "rtrb"]),
-    row("owner of a work-stealing queue, ns per operation", "zen4-2t/queues/stealing", "LIFO, nothing stolen", &["thalweg `bwos`"], &["a `Vec` of its own", "crossbeam-deque"]),
-    row("the queue for many between one and one, ns per item", "zen4-2t/queues/shared-1p1c", "one and one", &["thalweg `bbq::shared`"], &["kanal", "crossbeam ArrayQueue"]),
-    row("the same, round trip", "zen4-2t/queues/shared-1p1c", "round trip", &["thalweg `bbq::shared`"], &["moodycamel", "crossbeam ArrayQueue"]),
-    row("the same, batches of 32", "zen4-2t/queues/shared-1p1c", "batches of 32", &["thalweg `bbq::shared`"], &["DPDK's ring for many", "moodycamel"]),
-    row("four and four on two CPUs that yield", "zen4-2t/queues/oversubscribed", "yielding, 4P4C", &["thalweg `bbq`", "thalweg `cnq`, capsules of 256"], &["crossbeam ArrayQueue"]),
-    row("four and four that sleep", "zen4-2t/queues/oversubscribed", "sleeping, 4P4C", &["thalweg `bbq`", "thalweg `cnq`, capsules of 256"], &["crossfire"]),
+const ROWS: [Comparison; 15] = [
+    row("three cheap stages, ns per message and hop", "streams/pipe3", "", &["thalweg"]),
+    row("32 cheap stages, pushed one by one", "streams/chain32", "", &["thalweg, 2 workers"]),
+    row("the same as `map`", "streams/chain32", "", &["thalweg `map`, 2 workers"]),
+    row("32 filters of 16 taps, ns per message", "streams/fir32", "", &["thalweg"]),
+    row("ordered farm, 0.8 us of work, ns per message", "streams/farm", "", &["thalweg, ordered"]),
+    row("a message a millisecond through three stages, p50 in us", "streams/trickle", "p50, us", &["thalweg"]),
+    row("one producer, one consumer, ns per item", "queues/1p1c-item", "stream", &["thalweg `bbq::spsc`", "thalweg `chunk_ring`", "thalweg `fast_forward`"]),
+    row("the same by slices of 32", "queues/1p1c-batch", "32, 4096", &["thalweg `bbq::spsc`"]),
+    row("round trip over two queues, ns", "queues/1p1c-item", "round trip", &["thalweg `chunk_ring`", "thalweg `fast_forward`", "thalweg `bbq::spsc`"]),
+    row("owner of a work-stealing queue, ns per operation", "queues/stealing", "LIFO, nothing stolen", &["thalweg `bwos`"]),
+    row("the queue for many between one and one, ns per item", "queues/shared-1p1c", "one and one", &["thalweg `bbq::shared`"]),
+    row("the same, round trip", "queues/shared-1p1c", "round trip", &["thalweg `bbq::shared`"]),
+    row("the same, batches of 32", "queues/shared-1p1c", "batches of 32", &["thalweg `bbq::shared`"]),
+    row("four and four on two CPUs that yield", "queues/oversubscribed", "yielding, 4P4C", &["thalweg `bbq`", "thalweg `cnq`, capsules of 256"]),
+    row("four and four that sleep", "queues/oversubscribed", "sleeping, 4P4C", &["thalweg `bbq`", "thalweg `cnq`, capsules of 256"]),
 ];
+
+/// How many of the others a row shows, the best first.
+const SHOWN: usize = 4;
+
+/// What nobody can be compared with, as it does less than a contender has to: the stages in one loop, or without messages between them.
+const LIMITS: [&str; 6] = [
+    "limit: ",
+    "a plain loop",
+    "rayon, fused",
+    "two graphs that share nothing",
+    "a loop by vectors, over two CPUs",
+    "a loop, over two CPUs",
+];
+
+/// Whether the record is of another's queue or stream: by its role, or, where it has none, by its name.
+fn is_other(record: &Fields) -> bool {
+    let name = record.get("contender").map_or("", String::as_str);
+    match record.get("role").map(String::as_str) {
+        Some(role) => role == "peer",
+        None => !name.starts_with("thalweg") && !LIMITS.iter().any(|limit| name.starts_with(limit)),
+    }
+}
 
 /// The table, with the rows in their order.
 pub(super) fn table(measured: &Path) -> Result<String, String> {
@@ -55,19 +75,31 @@ pub(super) fn table(measured: &Path) -> Result<String, String> {
 }
 
 fn line(measured: &Path, row: &Comparison) -> Result<String, String> {
-    let runs = load(measured, row.run)?;
-    let [Run { machine, head, records }] = runs.as_slice() else { return Err("not one run".to_owned()) };
-    let find = |contender: &&str| {
-        let fits = |record: &&Fields| {
-            record.get("contender").is_some_and(|name| name == contender)
-                && (row.workload.is_empty() || record.get("workload").is_some_and(|name| name == row.workload))
-        };
-        let found = records.iter().find(fits);
-        found.ok_or_else(|| format!("{} has no `{contender}` in `{}`", row.run, row.workload))
+    let mut worst: Option<(f64, String)> = None;
+    for run in load(measured, &format!("*/{}", row.experiment))? {
+        let Some((ratio, text)) = on(&run, row)? else { continue };
+        if worst.as_ref().is_none_or(|(least, _)| ratio < *least) {
+            worst = Some((ratio, text));
+        }
+    }
+    worst.map(|(_, text)| text).ok_or_else(|| format!("{} has no `{}` and others of it", row.experiment, row.ours[0]))
+}
+
+/// What one machine's run says of a row: the ratio of the medians and the line. `None` where ours, or all others, are not in it.
+fn on(Run { machine, head, records }: &Run, row: &Comparison) -> Result<Option<(f64, String)>, String> {
+    let of =
+        |record: &&Fields| row.workload.is_empty() || record.get("workload").is_some_and(|name| name == row.workload);
+    let records: Vec<&Fields> = records.iter().filter(of).collect();
+    let named = |name: &&str| {
+        records.iter().copied().find(|record| record.get("contender").is_some_and(|contender| contender == name))
     };
-    let all = |names: &[&str]| names.iter().map(find).collect::<Result<Vec<_>, _>>();
-    let (ours, others) = (all(row.ours)?, all(row.others)?);
-    let named = |records: &[&Fields], of_us: bool| {
+    let ours: Vec<&Fields> = row.ours.iter().filter_map(named).collect();
+    let mut others: Vec<&Fields> = records.iter().copied().filter(|record| is_other(record)).collect();
+    others.retain(|record| number(record, "median").is_some());
+    others.sort_by(|a, b| number(a, "median").unwrap_or(0.0).total_cmp(&number(b, "median").unwrap_or(0.0)));
+    let (Some(_), Some(best)) = (named(&row.ours[0]), others.first()) else { return Ok(None) };
+    let (middle, ratio) = ratio(ours[0], best)?;
+    let list = |records: &[&Fields], of_us: bool| {
         let one = |record: &&Fields| {
             let name = record["contender"].as_str();
             let name = if of_us { name.trim_start_matches("thalweg").trim_start_matches([',', ' ']) } else { name };
@@ -76,32 +108,23 @@ fn line(measured: &Path, row: &Comparison) -> Result<String, String> {
         };
         records.iter().map(one).collect::<Vec<_>>().join("; ")
     };
-    let ratio = ratio(&ours, &others)?;
     let date = head.get("date").map_or("", String::as_str);
-    Ok(format!(
-        "| {} | {} | {} | {ratio} | `{machine}`, {date} |\n",
-        row.what,
-        named(&ours, true),
-        named(&others, false)
-    ))
+    let (ours, others) = (list(&ours, true), list(&others[..others.len().min(SHOWN)], false));
+    Ok(Some((middle, format!("| {} | {ours} | {others} | {ratio} | `{machine}`, {date} |\n", row.what))))
 }
 
-/// The best of the others over the first of ours: of the medians, and the least that the ranges allow.
-fn ratio(ours: &[&Fields], others: &[&Fields]) -> Result<String, String> {
-    let of = |record: &Fields, field: &str| record.get(field).and_then(|number| number.parse::<f64>().ok());
-    let median = |record: &Fields| of(record, "median").ok_or("a record has no median");
-    let first = ours.first().ok_or("nobody of ours")?;
-    let mut best = others.first().ok_or("nobody to compare with")?;
-    for other in others {
-        if median(other)? < median(best)? {
-            best = other;
-        }
-    }
-    let middle = median(best)? / median(first)?;
-    let worst = of(best, "min").zip(of(first, "max")).map(|(least, most)| least / most);
+fn number(record: &Fields, field: &str) -> Option<f64> {
+    record.get(field)?.parse().ok()
+}
+
+/// The best of the others over ours: of the medians, and as text with the least that the ranges allow.
+fn ratio(ours: &Fields, best: &Fields) -> Result<(f64, String), String> {
+    let median = |record: &Fields| number(record, "median").ok_or("a record has no median");
+    let middle = median(best)? / median(ours)?;
+    let worst = number(best, "min").zip(number(ours, "max")).map(|(least, most)| least / most);
     Ok(match worst {
-        Some(worst) => format!("{middle:.2} (at worst {worst:.2})"),
-        None => format!("{middle:.2}"),
+        Some(worst) => (middle, format!("{middle:.2} (at worst {worst:.2})")),
+        None => (middle, format!("{middle:.2}")),
     })
 }
 
@@ -109,19 +132,46 @@ fn ratio(ours: &[&Fields], others: &[&Fields]) -> Result<String, String> {
 mod tests {
     use super::*;
 
+    fn record(contender: &str, median: &str, range: Option<(&str, &str)>) -> Fields {
+        let mut fields =
+            Fields::from([("contender", contender), ("median", median)].map(|(a, b)| (a.to_owned(), b.to_owned())));
+        if let Some((min, max)) = range {
+            fields.extend([("min".to_owned(), min.to_owned()), ("max".to_owned(), max.to_owned())]);
+        }
+        fields
+    }
+
     #[test]
     fn the_ratio_is_to_the_best_other_and_says_its_worst() {
-        let record = |median: &str, range: Option<(&str, &str)>| {
-            let mut fields = Fields::from([("median".to_owned(), median.to_owned())]);
-            if let Some((min, max)) = range {
-                fields.extend([("min".to_owned(), min.to_owned()), ("max".to_owned(), max.to_owned())]);
-            }
-            fields
+        let run = |best: Fields| Run {
+            machine: "m".to_owned(),
+            head: Fields::new(),
+            records: vec![
+                record("thalweg", "2", Some(("1", "4"))),
+                record("slow", "9", Some(("8", "10"))),
+                best,
+                record("limit: a loop", "1", None),
+            ],
         };
-        let (ours, slow) = (record("2", Some(("1", "4"))), record("9", Some(("8", "10"))));
-        let fast = record("3", Some(("2", "5")));
-        assert_eq!(ratio(&[&ours], &[&slow, &fast]).unwrap(), "1.50 (at worst 0.50)");
-        assert_eq!(ratio(&[&ours], &[&slow, &record("3", None)]).unwrap(), "1.50");
-        assert!(ratio(&[&ours], &[]).is_err());
+        let said = |best| on(&run(best), &row("a row", "x", "", &["thalweg"])).unwrap().unwrap().1;
+        assert_eq!(
+            said(record("fast", "3", Some(("2", "5")))),
+            "| a row | 2 | fast 3; slow 9 | 1.50 (at worst 0.50) | `m`,  |\n"
+        );
+        assert!(said(record("fast", "3", None)).contains("| 1.50 |"));
+        assert!(on(&run(record("fast", "3", None)), &row("a row", "x", "", &["thalweg, ordered"])).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_row_is_of_the_machine_on_which_it_is_worst() {
+        let folder = tempfile::tempdir().unwrap();
+        for (machine, other) in [("a", "3"), ("b", "1.5"), ("c", "2.5")] {
+            let path = folder.path().join(machine).join("x.jsonl");
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let text = "{}\n{\"contender\":\"thalweg\",\"median\":2}\n{\"contender\":\"other\",\"median\":";
+            std::fs::write(path, format!("{text}{other}}}\n")).unwrap();
+        }
+        let text = line(folder.path(), &row("a row", "x", "", &["thalweg"])).unwrap();
+        assert!(text.contains("| other 1.5 | 0.75 | `b`"), "{text}");
     }
 }

@@ -30,9 +30,10 @@ pub use data::{Run, load};
 pub use proved::keep;
 
 /// The pages that have tables.
-const PAGES: [&str; 5] = [
+const PAGES: [&str; 6] = [
     "README.md",
     "docs/measurements.md",
+    "docs/simulator.md",
     "docs/verification.md",
     "docs/guide/src/checking.md",
     "docs/guide/src/hardware.md",
