@@ -28,8 +28,8 @@ enum Command {
     /// Runs experiments and prints a table for each
     ///
     /// Every contender runs once to warm up and then in turn with the others; every result is checked. A run that was
-    /// disturbed, as both CPUs were on one core or their clock was slow, which the host of a virtual machine decides, is
-    /// made again, three times at most and no more in all than a table has runs; a column counts what is left. Ratios
+    /// disturbed, as both CPUs were on one core or their clock was slow, which the host of a virtual machine decides, or as other
+    /// processes took a fifth of a CPU, is made again, three times at most and no more in all than a table has runs; a column counts what is left. Ratios
     /// refer to the best peer of the same run. Exit status: 0 if everything was right, 1 if a contender failed, 2 for
     /// arguments that make no sense.
     #[command(
@@ -70,7 +70,7 @@ enum Command {
     /// Runs experiments, and keeps what they gave under docs/measured
     ///
     /// Refuses a machine that is disturbed at every second look, and runs that were and could not be made again, and says why: both CPUs on one
-    /// core, a slow clock. What only counts is not refused. Tables of pages follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
+    /// core, a slow clock, other processes at work. What only counts is not refused. Tables of pages follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
     Publish {
         /// A name from `lab list`, a family such as `streams/`, or `all`
         #[arg(required = true, value_name = "NAME")]

@@ -7,6 +7,7 @@ use thalweg_figure::Spread;
 
 use crate::cores::{self, Steady};
 use crate::machine::{self, Timing};
+use crate::others::Others;
 use crate::records::{At, Record};
 
 pub use thalweg::BoxError;
@@ -181,8 +182,12 @@ pub struct Outcome {
 /// When the plan cannot be made, or `progress` cannot be written.
 pub fn measure(experiment: &Experiment, effort: &Effort, progress: &mut dyn Write) -> Result<Outcome, BoxError> {
     // Tests run beside each other, and measure nothing.
-    let mut steady = (!cfg!(test)).then(|| Steady::new(&cores::first_looks()));
-    measure_while(experiment, effort, &mut || steady.as_mut().is_some_and(Steady::is_disturbed_now), progress)
+    let mut watched = (!cfg!(test)).then(|| (Others::new(), Steady::new(&cores::first_looks())));
+    let mut disturbed = || {
+        let watched = watched.as_mut();
+        watched.is_some_and(|(others, steady)| others.take_much() || steady.is_disturbed_now())
+    };
+    measure_while(experiment, effort, &mut disturbed, progress)
 }
 
 /// [`measure`], on a machine that is disturbed while `disturbed` says so.

@@ -71,6 +71,8 @@ pub mod harness;
 #[cfg(feature = "native")]
 pub mod machine;
 #[cfg(feature = "native")]
+mod others;
+#[cfg(feature = "native")]
 pub mod ours;
 #[cfg(feature = "native")]
 pub mod peers;

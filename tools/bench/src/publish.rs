@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::cores::{self, Look, Steady};
 use crate::harness::{BoxError, Effort, Experiment, measure_while};
 use crate::machine;
+use crate::others::Others;
 use crate::records::Record;
 
 /// They count and take no time, so that nothing disturbs them.
@@ -24,23 +25,25 @@ pub(crate) trait Watch {
 
 /// Watches the machine that this process runs on.
 #[derive(Debug)]
-pub(crate) struct Host(Steady);
+pub(crate) struct Host(Steady, Others);
 
 impl Host {
     /// Looks at the machine for a third of a second.
     pub(crate) fn new() -> Self {
-        Self(Steady::new(&cores::first_looks()))
+        let others = Others::new();
+        Self(Steady::new(&cores::first_looks()), others)
     }
 }
 
 impl Watch for Host {
-    /// Its two CPUs are one core, or its clock is slow, at every second look. Takes a third of a second.
+    /// Its two CPUs are one core, or its clock is slow, at every second look; or other processes are at work. Takes a third of a second.
     fn refuses(&mut self) -> Option<String> {
-        told(&mut self.0, &cores::first_looks())
+        let told = told(&mut self.0, &cores::first_looks());
+        told.or_else(|| self.1.take_much().then(|| format!("other processes take {:.1} CPUs", self.1.share())))
     }
 
     fn is_disturbed(&mut self) -> bool {
-        self.0.is_disturbed_now()
+        self.1.take_much() || self.0.is_disturbed_now()
     }
 }
 
