@@ -1,7 +1,7 @@
 //! Files that other programs made: every program that reads such a file gives what its sequential program gives, under several schemes.
 //!
 //! ```sh
-//! THALWEG_INPUTS=folder cargo test --release -p thalweg-apps --test inputs -- --ignored --nocapture
+//! THALWEG_INPUTS=folder cargo test --release -p thalweg-apps --test apps inputs:: -- --ignored --nocapture
 //! ```
 //!
 //! Sounds are compared with what `sox` reads; it has to be there. What a program refuses is told with its reason, and not compared.

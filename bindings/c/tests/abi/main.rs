@@ -20,6 +20,16 @@ mod pointers;
 mod records;
 mod sided;
 mod spsc_records;
+mod status;
+
+/// The sources of two modules, for the unit test in one of them: it needs what no user can name. The library has no tests of its own, as
+/// `Cargo.toml` says.
+#[allow(dead_code, reason = "that test uses a part")]
+#[path = "../../src/end.rs"]
+mod end;
+#[allow(dead_code, reason = "as above")]
+#[path = "../../src/entry.rs"]
+mod entry;
 
 use std::ffi::c_void;
 use thalweg_queue_c::Wait;

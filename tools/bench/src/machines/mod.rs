@@ -187,7 +187,7 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
                 return Err(format!("--on {on}: {name} needs {needed} threads at least, not {threads}").into());
             }
             let (longer, routing) = (longer.into(), device.unwrap_or_default());
-            let setting = Setting { world: World::Modelled(&machine), threads, quick, longer, routing };
+            let setting = Setting { world: World::Modelled(&machine), threads, quick, longer, fewer: 1, routing };
             if device.is_some() && !experiments.iter().any(|experiment| has_routing(&(experiment.plan)(&setting))) {
                 return Err(
                     "--device: no experiment of these has routing devices; those of `sim list` under vl/ do".into()

@@ -60,6 +60,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) quick: bool,
     /// So many times the messages.
     pub(crate) longer: u64,
+    /// One of so many of them: digits are compared of fewer than figures need.
+    pub(crate) fewer: u64,
     /// What the routing devices have at points that need them.
     pub(crate) routing: Routing,
 }
@@ -75,13 +77,20 @@ impl Setting<'_> {
         } else {
             1
         };
-        (self.longer * full / share).max(least)
+        (self.longer * full / share / self.fewer).max(least)
     }
 
     /// The first hardware threads, one by one, as a unit test wants them.
     #[cfg(all(test, feature = "machines"))]
     pub(crate) fn of(machine: &thalweg_sim::Machine, threads: usize) -> Setting<'_> {
-        Setting { world: World::Modelled(machine), threads, quick: true, longer: 1, routing: Routing::default() }
+        Setting {
+            world: World::Modelled(machine),
+            threads,
+            quick: true,
+            longer: 1,
+            fewer: 1,
+            routing: Routing::default(),
+        }
     }
 }
 

@@ -72,8 +72,14 @@ pub(crate) fn groups(name: &'static str, effort: &Effort) -> Result<Vec<Group>, 
         );
         return Err(text.into());
     }
-    let setting =
-        Setting { world: World::Here, threads, quick: effort.is_quick(), longer: 1, routing: Routing::default() };
+    let setting = Setting {
+        world: World::Here,
+        threads,
+        quick: effort.is_quick(),
+        longer: 1,
+        fewer: 1,
+        routing: Routing::default(),
+    };
     let mut groups: Vec<Group> = Vec::new();
     for point in (figure.plan)(&setting) {
         // As long as the process: a plan is made once for each run of an experiment.
