@@ -10,14 +10,22 @@ use thalweg_sync::spin;
 const BRIEF: u32 = 750;
 
 /// So many entries in the meantime are of threads that do little else.
-///
-/// With twice as many, 32 producers on two sockets do not get there: an entry goes from socket to socket, which takes 300 ns, so that none
-/// of them ever leaves the place to the others, and all lose all the time.
-const STREAM: u64 = 3;
+const STREAM: u64 = 6;
 
-/// For how long to leave the place to those, in ns. With a quarter of it, two producers on a modelled machine take 32 ns for an item instead
+/// So many are of such threads, or of threads that have something to do in between: 32 that do nothing else get no further on two sockets, as
+/// an entry then goes from socket to socket, which takes 300 ns. The more handles there are, the likelier it is the former.
+const UNCLEAR: u64 = 3;
+
+/// For how long to leave the place to those of which it is unclear, in ns for each handle and each of the others. By the wait for a stream,
+/// of 15 workers that take tasks of a few microseconds from one queue a third does not work, on a modelled machine.
+const PAIR: u32 = 24;
+
+/// For how long to leave the place to a stream, in ns. With a quarter of it, two producers on a modelled machine take 32 ns for an item instead
 /// of 26, as they come back for every few hundred items.
 const LONG: u32 = 24_000;
+
+/// For so long at least where it is unclear, in ns.
+const SHORT: u32 = 2_000;
 
 /// For so long at least for each handle of the side, in ns: that is how long one has the place, if all come back for it.
 const TURN: u32 = 1_000;
@@ -43,18 +51,36 @@ pub(crate) fn stand_back(seen: Cursor, losses: u32, handles: &Count, now: impl F
         return;
     }
     let spans = || spans(seen, losses / (1 + TRIES), handles.now());
-    spin::relax_for(|| spans().0);
-    spin::relax_for(|| if now().0.wrapping_sub(seen.0) < STREAM { 0 } else { spans().1 });
+    spin::relax_for(|| spans().look);
+    spin::relax_for(|| match now().0.wrapping_sub(seen.0) {
+        STREAM.. => spans().stream,
+        UNCLEAR.. => spans().unclear,
+        _ => 0,
+    });
 }
 
-/// For how long to stand back before the look, and for how long after it, in ns, for the `time`-th time, from 0 on.
-fn spans(seen: Cursor, time: u32, handles: usize) -> (u32, u32) {
-    let turns = u32::try_from(handles).unwrap_or(u32::MAX).saturating_mul(TURN).clamp(LONG, LONGEST);
+/// For how long to stand back, in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spans {
+    /// Before the look.
+    look: u32,
+    /// After it, where the others do nothing else.
+    stream: u32,
+    /// After it, where that is unclear.
+    unclear: u32,
+}
+
+/// For the `time`-th time, from 0 on.
+fn spans(seen: Cursor, time: u32, handles: usize) -> Spans {
+    let handles = u32::try_from(handles).unwrap_or(u32::MAX);
     // From a half to three halves of it, by where the cursor was: those who lost together do not come back together.
     let spread = seen.0.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
-    let all = turns / 2 + ((u64::from(turns) * spread) >> 24) as u32;
-    let brief = BRIEF.saturating_mul(1 << time.min(16)).min(all);
-    (brief, all - brief)
+    let spread = |span: u32| span / 2 + ((u64::from(span) * spread) >> 24) as u32;
+    let all = spread(handles.saturating_mul(TURN).clamp(LONG, LONGEST));
+    let look = BRIEF.saturating_mul(1 << time.min(16)).min(all);
+    let stream = all - look;
+    let unclear = spread(handles.saturating_mul(handles).saturating_mul(PAIR).clamp(SHORT, LONGEST)).min(stream);
+    Spans { look, stream, unclear }
 }
 
 #[cfg(all(test, not(loom)))]
@@ -64,8 +90,8 @@ mod tests {
     #[test]
     fn who_loses_stands_back_for_a_turn_of_each_handle() {
         let all = |seen, handles| {
-            let (brief, rest) = spans(Cursor(seen), 0, handles);
-            brief + rest
+            let spans = spans(Cursor(seen), 0, handles);
+            spans.look + spans.stream
         };
         for (handles, turns) in
             [(1, LONG), (2, LONG), (24, LONG), (32, 32 * TURN), (64, 64 * TURN), (usize::MAX, LONGEST)]
@@ -79,8 +105,16 @@ mod tests {
 
     #[test]
     fn the_look_comes_later_each_time_and_not_after_the_turns() {
-        let brief = |time| spans(Cursor(0), time, 32).0;
-        assert_eq!([0, 1, 2, 4].map(brief), [750, 1_500, 3_000, 12_000]);
-        assert_eq!([5, 31, u32::MAX].map(brief), [16_000; 3]);
+        let look = |time| spans(Cursor(0), time, 32).look;
+        assert_eq!([0, 1, 2, 4].map(look), [750, 1_500, 3_000, 12_000]);
+        assert_eq!([5, 31, u32::MAX].map(look), [16_000; 3]);
+    }
+
+    #[test]
+    fn where_it_is_unclear_few_handles_stand_back_for_less() {
+        let unclear = |handles| spans(Cursor(0), 0, handles).unclear;
+        assert_eq!([1, 8, 16, 32].map(unclear), [1_000, 1_000, 3_072, 12_288]);
+        let stream = spans(Cursor(0), 0, 87).stream;
+        assert_eq!((unclear(87), unclear(usize::MAX)), (stream, LONGEST / 2 - BRIEF));
     }
 }

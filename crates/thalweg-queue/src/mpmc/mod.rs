@@ -40,7 +40,7 @@
 //!   item that is alone is taken without that note. Who takes a batch looks up to four lines of marks further, as long as lines are
 //!   marked to their end.
 //! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and a `push` or `pop` that loses an exchange stands back,
-//!   for 750 ns at first; a `try_push`, a `try_pop`, batches, grants and async ends try again at once. If the others took some entries meanwhile, they do little else, and it leaves them the place for
+//!   for 750 ns at first; a `try_push`, a `try_pop`, batches, grants and async ends try again at once. If the others took some entries meanwhile, they may do little else, and it leaves them the place for
 //!   some microseconds, one for each handle where there are many: two threads that take turns entry by entry take several times as long for each as one alone.
 //!   Then it is its turn, and it stays where it loses again. So a push or a pop that meets many others may take some dozen microseconds, and its side as a whole gets on the faster.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.
