@@ -2,21 +2,21 @@
 //!
 //! If in doubt, take [`mpmc::channel(1024)`](mpmc::channel): any number of producers and consumers, blocking or `async`.
 //!
-//! | you have | take | ns an item |
-//! |---|---|---|
-//! | many producers, many consumers | [`mpmc`] | 9.7, four and four threads |
-//! | many producers, one consumer | [`mpsc`]: it may also look at an item before it takes it | 12, four and one |
-//! | one producer, many consumers | [`spmc`] | 8.8, one and four |
-//! | one producer, one consumer | [`spsc`]; with [`spsc::fast_forward`] a single word arrives soonest; [`growing`] for bursts far above the usual | 2.7; 2.0 |
-//! | what is old may be lost: traces, samples, state to be shown | [`overwriting`]: a push is never refused for want of room | 80, a producer and a consumer |
-//! | messages of bytes, of any length | [`bytes`]: written and read in place | 8.9, a push alone |
-//! | tasks of one worker, which others may take | [`stealing`] | 0.52, the owner's |
-//! | one value to come, once; a value of which the newest counts; items without end and memory for them | [`oneshot`]; [`watch`]; [`unbounded`] | |
+//! | you have | take |
+//! |---|---|
+//! | many producers, many consumers | [`mpmc`]: one exchange for a push, one for a pop |
+//! | many producers, one consumer | [`mpsc`]: pops exchange nothing, and the consumer may look at an item before it takes it |
+//! | one producer, many consumers | [`spmc`]: pushes exchange nothing |
+//! | one producer, one consumer | [`spsc`] for rate and batches; [`spsc::fast_forward`], where a single word arrives soonest; [`growing`] for bursts far above the usual |
+//! | old items that may be lost: traces, samples, state to be shown | [`overwriting`]: a push is never refused for want of room |
+//! | messages of bytes, of any length | [`bytes`]: written and read in place |
+//! | tasks of one worker, which others may take | [`stealing`]: the owner pushes and pops by plain accesses |
+//! | one value, once; a value of which the newest counts; items without a bound | [`oneshot`]; [`watch`]; [`unbounded`] |
 //!
 //! [`spsc::Static`] and [`mpmc::Static`] are the same queues in the memory of a `static`, for programs without an allocator. [`mpmc::exact`] holds exactly so many items, one as well, where the others round up. [`broadcast`] is for items that each receiver is to see, [`rendezvous`] has no capacity at all. To wait for several of all these at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).
 //!
-//! Two virtual CPUs of an AMD EPYC (Zen 4); ranges, peers and commands are in the project's `docs/measurements.md`. [`research`] has queues to
-//! compare with and to build on; [`compared`] says what each queue can do, and how many items fit.
+//! What each costs, beside its peers, is measured in the project's `docs/measurements.md`. [`research`] has queues to compare with and to
+//! build on; [`compared`] says what each queue can do, and how many items fit.
 //!
 //! ```
 //! use std::thread;
