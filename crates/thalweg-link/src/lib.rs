@@ -10,8 +10,8 @@
 //!
 //! From Q. Wu et al., *Virtual-Link: A Scalable Multi-Producer, Multi-Consumer Message Queue Architecture for Cross-Core
 //! Communication*, IPDPS 2021, section III. The device is one that no processor has: `thalweg-sim` models it
-//! ([`Supervisor::hardware`]), and natively a thread does what it does ([`Supervisor::software`]): each line goes by way of
-//! that thread, where a queue of `thalweg-queue` hands it over directly. So this crate is for who wants to know what such a
+//! ([`Supervisor::hardware`]), and natively a thread stands for it ([`Supervisor::software`]). Each line goes by way of
+//! that thread, where a queue of `thalweg-queue` hands it over directly. So this crate is there to show what such a
 //! device would bring.
 //!
 //! ```
