@@ -47,7 +47,7 @@
 //!   consumers take it, item after item, when they find their own line empty; so it may come behind later lines.
 //! - That the end comes while a consumer holds items: a consumer is told of the end when all items were taken. So a thread that has several
 //!   consumers of a channel, and pops at one until the end, empties or drops the others first.
-//! - Items that a producer has collected when its thread panics: they may be lost.
+//! - Items that a producer has collected when its thread panics: they are not sent.
 //! - `Full` means that the device had no room for this channel at that moment; how much there is depends on the others.
 //! - A name stays until the supervisor is gone, and so do lines that nobody has taken.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests run natively"))]
