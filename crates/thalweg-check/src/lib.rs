@@ -114,8 +114,8 @@
 //!
 //! `cargo test -- --nocapture` shows what is broken: the two accesses, every event of the execution with what it read
 //! and from where, and a line of text by which [`Check::replay`] runs it alone: to see what the client prints in it, or
-//! under a debugger. An atomic has the name of the field or variable that it is first called on; names are read from the source
-//! when the report is printed, so where the source is not there, it has a number only.
+//! under a debugger. An atomic has the name of the field or variable that it is first called on. Names are read from the source
+//! when the report is printed; without the source an atomic has a number only.
 //!
 //! ```text
 //! data race: thread 0 writes at src/lib.rs:23:34, thread 1 writes at src/lib.rs:23:34, and nothing orders the two
@@ -137,12 +137,12 @@
 //!
 //! # The model checker
 //!
-//! It sees what goes through [`thalweg_sync`], and nothing else: to it, a thread, an atomic or an `UnsafeCell` of the
-//! standard library is not there. A client with those alone would have one execution, whatever it does; one without any
-//! thread or access that is seen is therefore a violation, unless [`Check::sequential`] says that it is meant to be so.
+//! The checker sees what goes through [`thalweg_sync`], and nothing else: no thread, atomic or `UnsafeCell` of the
+//! standard library. A client that uses those alone would have one execution, whatever it does. So a client without any
+//! thread or access that the checker sees is a violation, unless [`Check::sequential`] says that it is meant to be so.
 //!
 //! A client is small: a few operations per thread, as executions multiply. Try a few operations and then drain; threads
-//! that wait for each other have a hundred times as many executions, and find no more.
+//! that wait for each other have many times as many executions, and find no more.
 //!
 //! | you want | take |
 //! |---|---|
@@ -151,7 +151,7 @@
 //! | input that may be anything | [`choose`]; [`assume`] gives up what is of no interest |
 //! | to know how long it will take | [`Check::estimate`], [`Check::on_progress`] |
 //! | all cores | [`Check::threads`] |
-//! | use after free, double free, leaks, addresses that come back (ABA); so also items that are lost or dropped twice, where they are boxes | [`Heap`] as the program's allocator, [`Check::leaks`], [`Check::reuse`] |
+//! | use after free, double free, leaks, addresses that come back (ABA); also boxed items that are lost or dropped twice | [`Heap`] as the program's allocator, [`Check::leaks`], [`Check::reuse`] |
 //! | a weak compare-exchange that fails, or a wait that ends, without a reason | [`Check::spurious`] |
 //! | a destructor that waits or wakes, in executions that are given up | [`Kept`] |
 //! | to run alone the execution in which something is wrong | [`Check::replay`], [`Check::replay_linearizable`] |
@@ -160,25 +160,24 @@
 //! | a few lines of a litmus test instead of Rust | [`litmus`] |
 //! | a picture | [`Violation::dot`] |
 //!
-//! - Two executions differ in an event, in what a read reads, in the modification order of two writes, or in who drops
-//!   an `Arc` last; so three threads that add to a counter have 6. An execution counts as complete when every thread has
+//! - Two executions differ in an event, in what a read reads, in the modification order of two writes, or in the thread that drops
+//!   an `Arc` last. So three threads that add to a counter have six executions. An execution is complete when every thread has
 //!   ended.
-//! - [`Explored::blocked`] counts the executions that end before, with a thread that waits and has not seen the newest
-//!   value (another execution is that in which it has) or whose [`assume`] was wrong; [`Explored::dropped`] the beginnings
-//!   that the memory model turned out to forbid, which are not run. Both are work, and say nothing about the client.
-//!   [`Explored::stuck`] is how many of those that were given up have left something in memory: a destructor waits for ever.
+//! - [`Explored::blocked`] counts executions that end earlier: a thread waits and has not seen the newest value (in another
+//!   execution it sees it), or an [`assume`] was wrong. [`Explored::dropped`] counts beginnings of executions that the memory model
+//!   forbids; they are not run. Both counts are work, and say nothing about the client.
+//! - [`Explored::stuck`] counts the given-up executions whose values stay in memory because a destructor waits for ever.
 //! - A failing compare-exchange may read an old value.
 //! - [`spin::until`](thalweg_sync::spin::until) is explored once per outcome, and so are locks, condition variables and
-//!   `park`. One that nobody ends is a violation. So is an attempt that writes and fails over and over. Any other loop that
-//!   waits has no end: one that reads the same a hundred times in a row ([`Check::max_repeats`]) is reported then, others
-//!   are at [`Check::max_events`]; one without any operation of the facade hangs, and after ten seconds standard error says in which thread.
+//!   `park`. A wait that nobody ends is a violation. So is an attempt that writes and fails over and over.
+//! - Any other loop that waits has no end. A loop that reads the same value a hundred times in a row ([`Check::max_repeats`]) is reported as such; other
+//!   loops are reported at [`Check::max_events`]. A loop without any operation of the facade hangs, and after ten seconds standard error names its thread.
 //! - A condition variable wakes up by itself with [`Check::spurious`] only. Threads of a client share thread-locals: they are one thread of the system.
 //! - A `wait_timeout` or `park_timeout` may be over at any time.
-//! - A client that depends on anything but its reads (a static, a clock, the order of a hash map) is found out where
-//!   executions begin alike, and reported with what it did both times; so is an assertion that fails and, in the same execution run
-//!   again, does not. An atomic that survives executions is reported by itself. So is a slot or a lock: a static on Linux, any where
-//!   [`Heap`] is the allocator. Not found out: what the facade has no part in and fails an assertion every time, as a count of
-//!   executions in a `Cell` that is too high.
+//! - A client has to depend on its reads alone. One that depends on something else (a static, a clock, the order of a hash map) is reported where
+//!   two executions begin alike and go on differently, with what it did both times. So is an assertion that fails once and does not fail when the same
+//!   execution is run again. An atomic that survives an execution is reported by name; so is a slot or a lock, if it is a static on Linux or if
+//!   [`Heap`] is the allocator. Not found: state that the facade does not see and that fails an assertion every time, such as a count of executions in a `Cell`.
 //! - Memory: a stack of graphs, at most one per event; and up to ten thousand histories that were met.
 //! - The order on `SeqCst` events is that of RC11, or of C++20: [`ScAxiom`].
 //! - Not explored: load buffering, which RC11 forbids; accesses of mixed size; what `Arc::strong_count`, `get_mut` and

@@ -9,10 +9,10 @@
 //!
 //! - **D1** Nobody waits for the daemon. An application reads its grant from memory, and goes on with the last one if the daemon is stopped, slow or gone.
 //! - **D2** The cores of an application that ends, or is killed, are free at once: its socket closes then, and the daemon grants them to others.
-//! - **D3** Each has at least one core. Grants of those that could run something add up to the cores that there are, or to one each if there are more of them: none is lost, none
-//!   is given twice.
-//! - **D4** What an application writes, to its page or to the socket, changes its own grant and, within its [policy](share()), what is left for the others; nothing else. The daemon reads words
-//!   and clamps them. It never reads a grant back. Whoever says on the socket what is not in the protocol is put out. Bytes that come in a flood cost it 2000 rounds a second, at most.
+//! - **D3** Each application has at least one core. The grants of all applications that could run something add up to the cores of the machine, or to one core each if there are more applications than
+//!   cores: no core is lost, and none is granted twice.
+//! - **D4** Whatever an application writes to its page or to the socket changes its own grant and, within its [policy](share()), what is left for the others; nothing else. The daemon reads words
+//!   and clamps them. It never reads a grant back. It puts out an application that breaks the protocol on the socket. A flood of bytes costs the daemon 2000 rounds a second, at most.
 //! - **D5** Only processes of the daemon's own user are let in, and an application takes grants from a daemon of its own user only: the kernel says who is on the other side
 //!   (`SO_PEERCRED`). The folder of the socket is the user's alone.
 //! - **D6** An application that is stopped (`SIGSTOP`), or does not publish for two seconds, counts as one that could run nothing.

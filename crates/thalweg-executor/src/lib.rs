@@ -17,7 +17,7 @@
 //!
 //! # How tasks run
 //!
-//! Each worker has a local queue of tasks that can run, [BWoS](thalweg_queue::stealing) in its FIFO form unless it is said: the worker pushes
+//! Each worker has a local queue of tasks that can run, [BWoS](thalweg_queue::stealing) in its FIFO form by default: the worker pushes
 //! and pops without an atomic operation, and a thief takes all of a block at once. What is woken by a task that runs goes to the worker's
 //! *next* place and runs before the queue, three times in a row at most. What is woken or spawned from elsewhere goes to a queue that all
 //! workers share. Each 61st choice of a worker is from there first, so neither side starves the other.

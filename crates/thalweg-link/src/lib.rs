@@ -10,8 +10,8 @@
 //!
 //! From Q. Wu et al., *Virtual-Link: A Scalable Multi-Producer, Multi-Consumer Message Queue Architecture for Cross-Core
 //! Communication*, IPDPS 2021, section III. The device is one that no processor has: `thalweg-sim` models it
-//! ([`Supervisor::hardware`]), and natively a thread does what it does ([`Supervisor::software`]): each line goes by way of
-//! that thread, where a queue of `thalweg-queue` hands it over directly. So this crate is for who wants to know what such a
+//! ([`Supervisor::hardware`]), and natively a thread stands for it ([`Supervisor::software`]). Each line goes by way of
+//! that thread, where a queue of `thalweg-queue` hands it over directly. So this crate is there to show what such a
 //! device would bring.
 //!
 //! ```
@@ -45,9 +45,9 @@
 //!
 //! - Order between lines across a consumer that is dropped: what it had received and not taken stays with the channel. The other
 //!   consumers take it, item after item, when they find their own line empty; so it may come behind later lines.
-//! - That the end comes while a consumer holds items: it is told when all were taken. So a thread that has several consumers of a
-//!   channel, and pops at one until the end, empties or drops the others first.
-//! - What a producer had collected when its thread panics.
+//! - That the end comes while a consumer holds items: a consumer is told of the end when all items were taken. So a thread that has several
+//!   consumers of a channel, and pops at one until the end, empties or drops the others first.
+//! - Items that a producer has collected when its thread panics: they are not sent.
 //! - `Full` means that the device had no room for this channel at that moment; how much there is depends on the others.
 //! - A name stays until the supervisor is gone, and so do lines that nobody has taken.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests run natively"))]

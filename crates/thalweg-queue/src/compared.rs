@@ -3,10 +3,12 @@
 //! # What each queue offers
 //!
 //! Every queue pushes and pops one at a time and in batches, [waits](crate::wait) for either by any strategy, with timeouts and as futures,
-//! and says its `capacity` and `is_closed`. What has no waiting form at all: slices, which are moved now or not, and `push_all`, which
-//! waits but not for some time. Two queues are apart: [`stealing`](crate::stealing) has [words of its own](mod@crate::stealing#its-own-words), as its owner and thieves never
-//! wait, and only thieves ask whether it `is_closed`; and [`bytes`](mod@crate::bytes) has messages of any length, with the same words for
-//! slices of bytes, and for slices of them. They differ in this:
+//! and has `capacity` and `is_closed`. Slices never wait; `push_all` waits but takes no timeout. Two queues differ from the others:
+//!
+//! - [`stealing`](crate::stealing) has [words of its own](mod@crate::stealing#its-own-words). Its owner and its thieves never wait, and only thieves have `is_closed`.
+//! - [`bytes`](mod@crate::bytes) has messages of any length. Its words are the same, for slices of bytes; its batches are slices of such slices.
+//!
+//! What else differs:
 //!
 //! | queue | a batch costs | in place | a grant is waited for | `peek` | `len` | other |
 //! |---|---|---|---|---|---|---|
@@ -27,15 +29,15 @@
 //! | [`locked`](mod@crate::research::locked) | as many single items | | | | yes | positions |
 //! | [`stealing`](crate::stealing) | one exchange for thieves, into a vector; for the owner as many single items, which cost no atomic operation | | | | yes | [policies](crate::stealing::Policy) |
 //!
-//! Nobody can peek at a queue for many consumers: another one may take the item meanwhile. There, what is read in place is taken.
+//! A queue for many consumers has no `peek`: another consumer may take the item meanwhile. There, an item that is read in place is taken.
 //!
-//! A look by a shared reference, `front`, is what the consumers of [`spsc`](crate::spsc) and [`in_place`](crate::spsc::fast_forward::in_place()) have besides.
-//! Grants as two slices, which go around the end of the ring, are those of [`spsc`](crate::spsc) alone.
+//! The consumers of [`spsc`](crate::spsc) and [`in_place`](crate::spsc::fast_forward::in_place()) also have `front`, a `peek` by a shared reference.
+//! [`spsc`](crate::spsc) alone has grants of two slices, which go around the end of the ring.
 //!
-//! Why else something is missing:
+//! Why something else is missing:
 //!
-//! - `front` of the other consumers with a `peek`: to find the oldest item they go on to the next chunk, round or ring, or past a hole, and that is a
-//!   change of the handle.
+//! - `front` of the other consumers with a `peek`: to find the oldest item they go on to the next chunk, round or ring, or past a hole, which
+//!   changes the handle.
 //! - Two slices of [`mpmc`](crate::mpmc), [`mpsc`](crate::mpsc) and [`spmc`](crate::spmc): what is taken of a block is one exchange, so of two blocks it is two grants. Of
 //!   [`growing`](crate::growing) and [`mesh`](mod@crate::research::mesh): chunks are no ring. Of [`bytes`](mod@crate::bytes): a message lies in one piece.
 //! - Grants of [`fast_forward`](mod@crate::spsc::fast_forward): the word itself says that its slot is full, so one that is written in place would be pushed already. Its
@@ -77,12 +79,12 @@
 //! | [`stealing`](crate::stealing) | the entries of all blocks | as few as there are blocks, where thieves have left gaps |
 //!
 //! So [`mpmc::with_capacity(8)`](crate::mpmc::with_capacity), of two blocks with four entries each, may be full with five items.
-//! [`mpmc::with_room(8)`](crate::mpmc::with_room) is not before there are eight, and [`mpmc::exact(8)`](crate::mpmc::exact) is when there are eight:
-//! exactly so, for more work with each item.
+//! [`mpmc::with_room(8)`](crate::mpmc::with_room) never reports `Full` below eight items. [`mpmc::exact(8)`](crate::mpmc::exact) reports `Full` at
+//! exactly eight items, for more work with each item.
 //!
 //! # What is touched
 //!
-//! A queue asks for all of its memory when it is built, so that there is an error if there is none, and touches next to nothing of it: pages that no
-//! item has come to are not in memory, and a queue for 2^30 items is built at once. Three write what is beside the items then, and take as long as
-//! that takes: [`mpmc::exact`](crate::mpmc::exact) 32 bytes for each item; [`broadcast`](mod@crate::broadcast) a lock for each, next to it; and
+//! A queue asks for all of its memory when it is built, and is an error if that memory is not there. It touches next to nothing of it: pages that no
+//! item has come to are not in memory, and a queue for 2^30 items is built at once. Three queues write what lies beside their items when they are built:
+//! [`mpmc::exact`](crate::mpmc::exact) 32 bytes for each item, [`broadcast`](mod@crate::broadcast) a lock for each item, and
 //! [`cnq`](crate::research::cnq::cnq()) the words of each capsule.

@@ -1,4 +1,4 @@
-//! Leaving a line of a ring, on machines where who writes it next is glad of that.
+//! Leaving a cache line: dirtying consumed cache lines makes the producer's next store cheaper (AMD Zen).
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -8,10 +8,10 @@ use thalweg_sync::machine;
 /// Which entries of a ring its consumer leaves by writing a byte of them when it has moved the item out: one on each line, if
 /// [the machine](machine::slow_upgrades) asks for it.
 ///
-/// A ring's consumer only reads, so each line that the producer comes to is one that both have, and one that it has to ask the other
-/// for before it goes on to the next store. A producer that shows every item by a store to another line then moves by a line for
-/// each answer. A line that was left is fetched instead, with others under way: on a Zen 4 an item of BBQ's takes less than half of
-/// the time between one and one. On other machines it would be one transfer more for each line.
+/// A ring's consumer only reads, so both sides have each cache line that the producer comes to, and the producer has to take it from the
+/// consumer before its next store. A producer that shows every item by a store to another line then gets on by one cache line for each
+/// answer. A cache line that was left is fetched instead, while others are under way. On machines other than AMD's Zen, leaving a cache
+/// line costs one more transfer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leaving {
     /// The last entry of a line has an index of these bits alone, as far as they go. All bits: no entry has one.
@@ -33,7 +33,7 @@ impl Leaving {
         Self { mask: (1 << entries.ilog2()) - 1 }
     }
 
-    /// Leaves the line of `entry`, which is number `index`, if it is the last one there.
+    /// Leaves the cache line of `entry`, which is number `index`, if it is the last entry of that line.
     ///
     /// # Safety
     ///
@@ -46,7 +46,7 @@ impl Leaving {
         }
     }
 
-    /// Leaves the lines that end in `entries`, of which `at` gives the one of an index.
+    /// Leaves the cache lines whose last entry is one of `entries`; `at` gives the entry of an index.
     ///
     /// # Safety
     ///

@@ -2,21 +2,21 @@
 //!
 //! If in doubt, take [`mpmc::channel(1024)`](mpmc::channel): any number of producers and consumers, blocking or `async`.
 //!
-//! | you have | take | ns an item |
-//! |---|---|---|
-//! | many producers, many consumers | [`mpmc`] | 9.7, four and four threads |
-//! | many producers, one consumer | [`mpsc`]: it may also look at an item before it takes it | 12, four and one |
-//! | one producer, many consumers | [`spmc`] | 8.8, one and four |
-//! | one producer, one consumer | [`spsc`]; with [`spsc::fast_forward`] a single word arrives soonest; [`growing`] for bursts far above the usual | 2.7; 2.0 |
-//! | what is old may be lost: traces, samples, state to be shown | [`overwriting`]: a push is never refused for want of room | 80, a producer and a consumer |
-//! | messages of bytes, of any length | [`bytes`]: written and read in place | 8.9, a push alone |
-//! | tasks of one worker, which others may take | [`stealing`] | 0.52, the owner's |
-//! | one value to come, once; a value of which the newest counts; items without end and memory for them | [`oneshot`]; [`watch`]; [`unbounded`] | |
+//! | you have | take |
+//! |---|---|
+//! | many producers, many consumers | [`mpmc`]: one exchange for a push, one for a pop |
+//! | many producers, one consumer | [`mpsc`]: pops exchange nothing, and the consumer may look at an item before it takes it |
+//! | one producer, many consumers | [`spmc`]: pushes exchange nothing |
+//! | one producer, one consumer | [`spsc`] for rate and batches; [`spsc::fast_forward`], where a single word arrives soonest; [`growing`] for bursts far above the usual |
+//! | old items that may be lost: traces, samples, state to be shown | [`overwriting`]: a push is never refused for want of room |
+//! | messages of bytes, of any length | [`bytes`]: written and read in place |
+//! | tasks of one worker, which others may take | [`stealing`]: the owner pushes and pops by plain accesses |
+//! | one value, once; a value of which the newest counts; items without a bound | [`oneshot`]; [`watch`]; [`unbounded`] |
 //!
 //! [`spsc::Static`] and [`mpmc::Static`] are the same queues in the memory of a `static`, for programs without an allocator. [`mpmc::exact`] holds exactly so many items, one as well, where the others round up. [`broadcast`] is for items that each receiver is to see, [`rendezvous`] has no capacity at all. To wait for several of all these at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).
 //!
-//! Two virtual CPUs of an AMD EPYC (Zen 4); ranges, peers and commands are in the project's `docs/measurements.md`. [`research`] has queues to
-//! compare with and to build on; [`compared`] says what each queue can do, and how many items fit.
+//! What each costs, beside its peers, is measured in the project's `docs/measurements.md`. [`research`] has queues to compare with and to
+//! build on; [`compared`] says what each queue can do, and how many items fit.
 //!
 //! ```
 //! use std::thread;
@@ -88,33 +88,31 @@
 //!
 //! | word | meaning |
 //! |---|---|
-//! | `try_push`, `try_pop` | now or not at all: no `try_` stands back for another thread, as `push` and `pop` do where many contend (a queue that has a lock, as [`unbounded::mpmc`] for its consumers, waits for that). [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
-//! | `push`, `pop` | the same, waiting while the queue is full or empty. How is a type, [chosen when the queue is built](#how-they-are-built): by default they sleep (`Park`), and `with_wait(…, Spin)` or `with_wait(…, Yield)` stay awake; see [`wait`] |
-//! | `push_timeout`, `push_deadline`, `pop_timeout`, `pop_deadline`; `push_many_timeout`, `pop_many_timeout` | the same, for some time; the errors tell `Timeout` and `Closed` apart. Of a batch, what is not pushed stays in its vector |
+//! | `try_push`, `try_pop` | now or not at all. Neither waits for another thread, but for the lock of a queue that has one, such as [`unbounded::mpmc`] for its consumers. [`TryPushError`] gives the value back and tells `Full`, `Busy` and `Closed` apart; [`TryPopError`] tells `Empty`, `Busy` and `Closed` apart |
+//! | `push`, `pop` | the same, waiting while the queue is full or empty. A type says how an end waits, [chosen when the queue is built](#how-they-are-built): by default ends sleep (`Park`), those of `with_wait(…, Spin)` and `with_wait(…, Yield)` stay awake; see [`wait`]. Where many contend, an operation may stand back for a while |
+//! | `push_timeout`, `push_deadline`, `pop_timeout`, `pop_deadline`; `push_many_timeout`, `pop_many_timeout` | the same, up to a time; the errors tell `Timeout` and `Closed` apart. Items of a batch that are not pushed stay in its vector |
 //! | `push_async`, `pop_async` | the same as futures, of a queue that was built with `Park`: any executor, and they may be dropped at any time. The value of a push that is given up [comes back](wait::Pushing::into_value) |
-//! | `push_many_async` | moves all of a vector: what is not pushed when it is given up is [still there](wait#blocking-and-async-ends) |
-//! | `try_pop_many`, `pop_many`, `pop_many_async` | what is there, up to a limit; the last two wait for the first item |
+//! | `push_many_async` | moves all of a vector; items that are not pushed when the future is dropped [stay in the vector](wait#blocking-and-async-ends) |
+//! | `try_pop_many`, `pop_many`, `pop_many_async` | the items that are there, up to a limit; the last two wait for the first item |
 //! | `try_pop_slice` | the same into places that are there already; of [`overwriting`] and [`bytes`](mod@bytes) also `try_pop_uninit`, into memory that was never written |
 //! | `try_push_slice`, `try_push_many`, `push_many` | as many as there is room for, copied from a slice or moved from a vector; the last waits until all are pushed |
 //! | `push_all`, `iter`, `try_iter`; `for item in rx`, `in &rx` | from an iterator; as an iterator, to the end or as far as there are items. An exclusive consumer is looped over as `&mut rx` |
-//! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it; `wait_reserve` and `wait_readable` wait, `reserve_timeout`, `reserve_async` and their likes as above. What a grant does that is [dropped](grant#dropped) is not the same everywhere |
+//! | `reserve` and `commit`, `readable` and `release`, `peek` | writing and reading [in place](grant), where the queue allows it; `wait_reserve` and `wait_readable` wait, `reserve_timeout`, `reserve_async` and their likes as above. A grant that is [dropped](grant#dropped) acts by its kind of queue |
 //! | dropping a side | dropping the last producer closes the queue, and consumers drain what is left before they see `Closed`. Dropping the last consumer makes pushes fail with the value given back, and drops what is in the queue |
-//! | `close` | the same for everybody at once, by any handle: pushes are refused, and pops take what is there before they see the end |
+//! | `close` | closes the queue for all handles at once, by any of them: pushes are refused, and pops take the items that are left before they see `Closed` |
 //! | `closed`, `closed_timeout`, `closed_async` | of a producer: waits until the consumers are gone or the queue is closed |
-//! | `is_closed`, `is_full`, `is_empty`, `len` | whether the other side is gone; whether a push would be refused now for want of room; how many items there are |
+//! | `is_closed`, `is_full`, `is_empty`, `len` | whether the other side is gone; whether a push would be refused for want of room; how many items there are |
 //! | `producers`, `consumers` | how many handles there are, where they can be cloned |
 //! | `downgrade` | a [`Weak`] handle, which does not keep its side alive |
 //! | `capacity` | how many items fit, [for certain or at most](compared#how-many-items-fit) |
-//! | [`push_now`](Push::push_now), [`pop_now`](Pop::pop_now) | of the traits: as `try_push` and `try_pop`, but never `Busy`: they wait for who is half-way, and for nothing else |
+//! | [`push_now`](Push::push_now), [`pop_now`](Pop::pop_now) | of the traits: as `try_push` and `try_pop`, but never `Busy`: they wait until the operation that is half-way ends, and for nothing else |
 //! | `reserve_many` | of [`mpmc`] and [`mpsc`]: [permits](mpmc::Permits), which own their handle, for pushes that find room for certain |
-//! | `Pushing::new(tx, value)`, `Popping::new(rx)` | futures that [own their end](wait::Pushing::new); any of them is given up by [`within`](wait::Timed::within) a time, and an end is polled by hand as [`Polled`](wait::Polled) |
-//! | `Clone` | a handle that can be cloned may be many; one that cannot takes `&mut self`, so that the compiler counts to one |
+//! | `Pushing::new(tx, value)`, `Popping::new(rx)` | futures that [own their end](wait::Pushing::new). [`within`](wait::Timed::within) gives a future a timeout, and [`Polled`](wait::Polled) polls an end by hand |
+//! | `Clone` | a side of many threads has handles that can be cloned; the one handle of an exclusive side cannot, and takes `&mut self`, so that the compiler keeps it the only one |
 //!
-//! One scheme for all: who comes from channels of other crates finds `send`, `try_send` and `send_timeout` as `push`, `try_push` and
-//! `push_timeout`, and `recv`, `try_recv` and `recv_timeout` as `pop`, `try_pop` and `pop_timeout`; `Sender<T>` and `Receiver<T>` are the ends of
-//! a `channel`, and `Producer<T, W>` and `Consumer<T, W>` the same with a strategy `W` of your choice.
+//! `Sender<T>` and `Receiver<T>` are the ends of a `channel`; `Producer<T, W>` and `Consumer<T, W>` are the same ends with a strategy `W` of your choice.
 //!
-//! Items go from thread to thread, so a queue is built for items that are `Send`. Its ends ask nothing of them, so neither does a type that holds one:
+//! Items go from thread to thread, so constructors require `T: Send`. The types of the ends have no bound, so a type that holds an end needs none:
 //!
 //! ```
 //! struct Log<T> {
@@ -126,14 +124,13 @@
 //! let queue = thalweg_queue::mpmc::channel::<std::rc::Rc<str>>(16);
 //! ```
 //!
-//! Code for any queue takes them from the traits [`Push`] and [`Pop`], but for the ends of [`bytes`](mod@bytes) and [`stealing`], which are
-//! [apart](compared#what-each-queue-offers).
+//! Code for any queue uses the traits [`Push`] and [`Pop`]. The ends of [`bytes`](mod@bytes) and [`stealing`] do not have them
+//! ([why](compared#what-each-queue-offers)).
 //!
 //! # How they are built
 //!
-//! Ends sleep while they wait ([`wait::Ordinary`]), whichever constructor made them. `with_wait` of its module takes all that can be chosen there, and the strategy last. One that chooses
-//! something for you has a form with the strategy too: `in_place_with_wait`, `chunk_ring_with_wait`, `cnq_with_wait`, and where the name
-//! begins with `with`, as that of `with_capacity`, `with_capacity_and_wait`.
+//! Ends sleep while they wait ([`wait::Ordinary`]), unless a constructor takes a strategy. `with_wait` of a module takes everything that can be chosen, and the strategy last. A constructor
+//! that chooses something for you has a form with a strategy, too: `in_place_with_wait`, `chunk_ring_with_wait`, `cnq_with_wait`, `with_capacity_and_wait`.
 //!
 //! A constructor refuses what it cannot build with a [`BuildError`], which names the parameter, its value and the limit, or the bytes
 //! that there is no memory for.
@@ -142,45 +139,45 @@
 //!
 //! # What depends on the machine
 //!
-//! Nothing that is promised. Where [a core is slow](thalweg_sync::machine::slow_upgrades) to write lines that another core has read, as on
-//! AMD's Zen, consumers of [`mpmc`], [`growing`] and [`cnq`](research::cnq::cnq()) and thieves of [`stealing`] write a byte of each line from which they
-//! have moved the items out, consumers of [`fast_forward`](mod@spsc::fast_forward) ask for each line as one to write before they read it, and pushes into
-//! [`spsc`] and [`growing`] ask for no lines ahead. The processor is asked once in a process.
+//! No promise does. Where [a core is slow](thalweg_sync::machine::slow_upgrades) to write lines that another core has read, as on
+//! AMD's Zen, consumers of [`mpmc`], [`growing`] and [`cnq`](research::cnq::cnq()) and thieves of [`stealing`] write a byte of each cache line that they
+//! have emptied. There, consumers of [`fast_forward`](mod@spsc::fast_forward) prefetch each cache line for writing before they read it, and pushes into
+//! [`spsc`] and [`growing`] prefetch none. A process asks the processor once.
 //!
 //! # What is promised
 //!
-//! - FIFO and linearizable: what is pushed and popped fits into one order, and every refusal (`Full`, `Empty`) was true at one
-//!   instant between call and return. Refusals are judged one by one: of two threads, one may see `Full` and the other `Empty`
-//!   where no single order has both, as each may see late what the other has just done; so even between one and one. Only [`locked`](mod@research::locked)
-//!   promises one order for all. Whoever needs more puts a
-//!   `fence(SeqCst)` between its own operation and the one that may be refused. By a
-//!   clock that all cores share, `Empty` may be answered some tens of nanoseconds after a push on another core has returned: nothing has told
-//!   the one that pops of that push. [`stealing`], [`cnq`](mod@research::cnq) and [`mesh`](mod@research::mesh) have their own
-//!   order and their own answers.
+//! - FIFO and linearizable: pushes and pops fit into one order, and every refusal (`Full`, `Empty`) was true at one
+//!   instant between call and return. [`stealing`], [`cnq`](mod@research::cnq) and [`mesh`](mod@research::mesh) promise their own order and answers.
+//! - Refusals are judged one by one. Each thread may see late what another thread has just done, so one thread may get `Full` and another `Empty`
+//!   where no single order has both, even between one producer and one consumer. A `fence(SeqCst)` between a thread's own operation and
+//!   the operation that may be refused excludes that; [`locked`](mod@research::locked) promises one order for all. By a clock that all cores share, a pop may answer `Empty`
+//!   shortly after a push on another core has returned.
 //! - No item is lost or dropped twice, whoever leaves first. An item whose push races with the last consumer's
 //!   leaving may be accepted; then it is dropped with the queue.
 //! - Each item's destructor runs, whichever of the others panics; the first of the panics comes out of the call. Without the feature `std` a
 //!   panic cannot be caught: then a second one ends the process.
 //! - No wake-up is lost, and an end that sleeps or is pending uses no processor time.
-//! - Nothing is allocated after a queue is built, but for the growth of a `chunk_ring`, for an end that goes to sleep or is pending, for the
-//!   list of a [`mesh`](mod@research::mesh) consumer that takes over the rings of another, and for a vector that the caller pops into, as that which
-//!   `bytes::Consumer::iter` makes for each message.
+//! - Nothing is allocated after a queue is built, with four exceptions: the growth of a `chunk_ring`; an end that goes to sleep or is pending; the
+//!   list of a [`mesh`](mod@research::mesh) consumer that takes over the rings of another; and vectors that are popped into, such as those that
+//!   `bytes::Consumer::iter` makes, one for each message.
 //!
 //! # What is not
 //!
 //! - Wait-freedom of `bbq`: its operations are short, but one that is interrupted half-way makes others `Busy`.
-//! - Closing when a handle is leaked, or getting on behind a leaked grant of a queue for many: `mem::forget` keeps a side alive for ever, and a
-//!   grant that is forgotten cannot be told from one that is slow. Everything behind it is `Busy`.
+//! - Closing when a handle is leaked: `mem::forget` keeps a side alive for ever.
+//! - Progress behind a leaked grant of a queue for many: a forgotten grant cannot be told from a slow one, so everything behind it is `Busy`.
 //! - Fairness between the threads of one side.
 //!
 //! # Features
 //!
-//! `stream` makes async ends streams and sinks of the crate `futures`, those of [`bytes`](mod@bytes) excepted, whose messages are
-//! copied into memory of the caller's or read in place: an item would be a vector, allocated for each. Without the default feature `std` the crate is `no_std`; waiting then never gives up the time slice, and there
-//! are no timeouts, no `Park`, no async ends, which wait on its lists, and no [`locked`](mod@research::locked). Without `alloc` as well nothing asks for an allocator: there are the
-//! queues in a `static`, [`spsc::Static`], [`mpsc::Static`], [`spmc::Static`] and [`mpmc::Static`], and no batches in vectors. Where a target has no atomics of 64 bits, as
-//! `thumbv7em-none-eabi`, those of the crate `portable-atomic` stand for them, which are behind locks: a push or a pop in an interrupt may
-//! then wait for the one it interrupted, unless that crate is given a `critical-section`.
+//! - `stream` makes async ends streams and sinks of the crate `futures`. Those of [`bytes`](mod@bytes) are excepted: an item would be a vector, allocated for each message.
+//! - Without the default feature `std` the crate is `no_std`: waiting never gives up the time slice, and there are no timeouts, no `Park`, no async ends and no
+//!   [`locked`](mod@research::locked).
+//! - Without `alloc` as well nothing asks for an allocator: there are the queues in a `static` ([`spsc::Static`], [`mpsc::Static`], [`spmc::Static`], [`mpmc::Static`]), and no
+//!   batches in vectors.
+//!
+//! Where a target has no atomics of 64 bits, as `thumbv7em-none-eabi`, those of the crate `portable-atomic` stand for them, behind locks. A push or a pop in an interrupt may
+//! then wait for the operation that it interrupted, unless that crate is given a `critical-section`.
 //! With `full-fences`, and after [`thalweg_sync::fence::forgo`], no end asks the kernel for `membarrier`, which a sandbox may forbid.
 //! The feature `instrument` lets an engine watch every access ([`thalweg_sync`]).
 #![cfg_attr(not(feature = "std"), no_std)]

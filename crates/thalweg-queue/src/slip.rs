@@ -4,14 +4,14 @@ use thalweg_sync::spin;
 
 /// How long a consumer waits before it looks at its producers' count.
 ///
-/// A consumer that is as fast as its producer looks for every item, and each time takes the line away that the producer counts in,
-/// so that both wait for lines. One that waits a little after looks that found few items finds many. It does so in a stream only, that
-/// is after more than `BURST` such looks, if not as many found nothing; and not after a look that found nothing. So neither an item
-/// that comes alone nor a burst of so many is held up.
+/// A consumer that is as fast as its producer polls once for every item, and each poll steals the cache line of the producer's counter, so
+/// both sides wait for that line. A consumer that waits a little after looks that found few items finds many at its next look. It waits in a
+/// stream only: after more than `BURST` such looks, unless as many looks found nothing. It never waits after a look that found nothing. So
+/// neither a single item nor a burst of `BURST` items is held up.
 ///
-/// Nor does it go on waiting in vain. Where the two sides take turns, as when one thread is both, each look finds few however long it
-/// waits. So if the longest wait has led to no more than none did, the next one looks before and after; and if nothing has come in
-/// between, the looks to come do without waiting, and the more of them the oftener that happens.
+/// The consumer also stops waiting where waiting brings nothing. Where the two sides take turns, as when one thread is both, each look finds
+/// few items however long the consumer waits. So if the longest wait has found no more than a look without a wait did, the next wait looks
+/// before and after. If nothing has come in between, some of the next looks do not wait; each time that this happens there are more of them.
 ///
 /// Queues for one and one have bursts of [`SHORT_BURST`]. Where many take part it is 1: with 16, batches through [`crate::mpmc::shared`]
 /// took more than twice as long.

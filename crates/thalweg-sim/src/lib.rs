@@ -1,8 +1,8 @@
 //! A simulated many-core machine that runs thalweg's concurrent code.
 //!
 //! Code that goes through [`thalweg_sync`] can be run by an engine instead of the machine. This engine is a machine: its
-//! hardware threads run real code, every access goes through modelled caches, and time is what that costs. How a queue
-//! would scale on 88 threads is then a number that does not depend on the host, and one sees which line moved when.
+//! hardware threads run real code, every access goes through modelled caches, and time is what that costs. So how a queue
+//! scales on 88 threads is a number that does not depend on the host, and a report says which cache line moved when.
 //!
 //! ```
 //! use thalweg_sim::{Machine, Simulation};
@@ -29,29 +29,29 @@
 //!
 //! | part | how |
 //! |---|---|
-//! | cores | in order, but what follows a load that waits, within a window, is done meanwhile; SMT threads share a first-level cache, and slow each other down while they execute (not while they pause or wait); clusters share a second level |
+//! | cores | in order, but instructions behind a load that waits go on, within a window; SMT threads share a first-level cache, and slow each other down while they execute (not while they pause or wait); clusters share a second level |
 //! | caches | sets and ways, LRU; MESI between clusters, by an exact directory; a last level for each die that takes what is read, or what others lose |
-//! | contended lines | who asks first is served first, but a store in a buffer comes before one who waits: behind two or more it stands in line, and its thread with it, which gets that time back as behind a load; who has done an atomic operation on a line keeps it for some cycles |
+//! | contended lines | requests for a line are served in the order in which they come. A buffered store overtakes one waiting request; behind two or more it queues, and its thread stands still with it. Within the window, the thread works during that wait, as behind a load. A core that has done an atomic operation on a line keeps the line for some cycles |
 //! | wires | a transfer occupies the network of its die, the link to others, the memory |
 //! | stores | wait for their line in a store buffer, in order, while the thread goes on; read-modify-writes and sequentially consistent operations wait for them |
 //! | prefetching | the next line, or strides, within a page; streams as far ahead as the window reaches; lines that the program asks for ([`thalweg_sync::hint::prefetch`]) |
 //! | memory | pages belong to the die that touches them first |
-//! | waiting | `spin::until` sleeps until a line that the attempt read is written, and looks at its next pause, and keeps a hardware thread that others want for 64 pauses; what else it depends on is polled |
+//! | waiting | `spin::until` sleeps until a line that its attempt read is written, and tries again at its next pause; it keeps a hardware thread that other threads want for 64 pauses; conditions outside of simulated lines are polled |
 //! | a message device | if a run has one: Virtual-Link's routing device, or CAF's queues, cycle by cycle ([`Device`]) |
 //! | the system | threads share hardware threads by time slices; starting, parking, waking, switching and yielding take their time |
 //!
-//! Between accesses each costs one step of code, and stands for twelve instructions of the window; [`thalweg_sync::hint::code`] says how many
-//! there are, and [`thalweg_sync::hint::work`] and [`thalweg_sync::hint::touch`] what else was done.
+//! The code between two accesses costs one step, and stands for twelve instructions of the window. [`thalweg_sync::hint::code`] says how many instructions
+//! there are, [`thalweg_sync::hint::work`] how long a computation takes, and [`thalweg_sync::hint::touch`] which memory it reads.
 //!
 //! # What is promised
 //!
-//! - The same program, machine and seed give the same [`Report`], on any host, if the program uses [`Heap`]. Who goes
-//!   next is decided by the smallest clock, then by the hardware thread's number; host addresses decide nothing. Only what
-//!   places in the source are called depends on where the sources were when it was built, and whether they are there still.
+//! - The same program, machine and seed give the same [`Report`], on any host, if the program uses [`Heap`]. The hardware thread with the
+//!   smallest clock goes next, of several the one with the smallest number; host addresses decide nothing. Only the names of places in the
+//!   source depend on the path of the sources at the build, and on whether they are still there.
 //! - A thread is ahead of another by no more than a message between their caches takes, and only while its own cache
 //!   answers.
-//! - A deadlock, a lost wake-up among them, is reported as soon as nobody can go on, with who waits where. Who tries again and again, as
-//!   for a lock, can always go on: such threads are named when the time is over, if they wait by [`thalweg_sync::spin`] or a lock.
+//! - A deadlock, or a lost wake-up, is reported as soon as no thread can go on, with where each waits. A thread that tries again and again, as
+//!   for a lock, can always go on. Such threads are named when the time is over, if they wait by [`thalweg_sync::spin`] or a lock.
 //!
 //! # What is not
 //!
@@ -61,8 +61,8 @@
 //! - Instructions are counted only where the program says how many there are. Elsewhere an access costs one step, however much is computed
 //!   between two.
 //! - Atomics are done in the core's own cache, never at the last level.
-//! - A transfer occupies the network of the die that asks, and one link out of it; not that of the die that answers. What is written back to
-//!   make room is charged to the memory of the line that takes the place.
+//! - A transfer occupies the network of the die that asks, and one link out of it, but not the network of the die that answers. A write-back that
+//!   makes room is charged to the memory of the line that takes the place.
 //! - A line that a write takes from a sibling's first level, within a cluster, counts as no invalidation.
 //! - What does not go through the facade costs nothing: plain memory that nobody announced, other libraries' atomics,
 //!   system calls. A wait for something outside hangs. A thread of std that uses the facade runs natively; beside [`main`] that

@@ -49,7 +49,7 @@ impl From<std::time::Instant> for Instant {
     }
 }
 
-/// Now. About 25 ns natively; virtual time under an engine; always the clock's start under loom, which has no time.
+/// Now: the system's monotonic clock natively; virtual time under an engine; always the clock's start under loom, which has no time.
 #[inline]
 #[track_caller]
 pub fn now() -> Instant {

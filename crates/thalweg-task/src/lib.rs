@@ -26,11 +26,11 @@
 //! moved to another thread would use those of the first.
 //!
 //! The queue is [BWoS](thalweg_queue::stealing): its owner pushes and pops without an atomic operation, and thieves take blocks that it has left or shared. The newest
-//! task runs first on its own worker, which keeps what is under way small; thieves take the oldest: one half of a [`fork`](fork()) at a time, of
-//! tasks up to half of what is there. Nobody starves: each sixteenth
-//! choice is for a task that has not begun, each sixty-fourth for the queues that all share, and whoever yields lets a new task begin first.
+//! task runs first on its own worker, which keeps few tasks under way; thieves take the oldest: one half of a [`fork`](fork()) at a time, of
+//! tasks up to half of the queue. No task starves: each sixteenth
+//! choice is for a task that has not begun, each sixty-fourth for the queues that all workers share, and a task that yields lets a new task begin first.
 //!
-//! Workers with nothing to do sleep and cost nothing. Whoever makes work wakes one, the nearest.
+//! Workers with nothing to do sleep and cost nothing. A thread that makes work wakes the nearest sleeping worker.
 //!
 //! A worker shares what it has when it starts a task while others are idle, and before it runs the next one. A task that starts a few others and
 //! then computes for long without a wait, a spawn or a [`yield_now`] can keep up to sixteen of them from thieves that become idle meanwhile.
@@ -56,21 +56,21 @@
 //! # Ok::<(), thalweg_task::StartError>(())
 //! ```
 //!
-//! Such waits are no place for a cancelled task to end, as their callers do not expect to unwind there; the waits of this crate are.
+//! A cancelled task does not end in such a wait, as its callers do not expect to unwind there. It ends in the waits of this crate.
 //!
 //! # How engines see it
 //!
 //! A worker is one thread of an engine's run, and its tasks are stretches of that thread: a switch of stacks is no event, and orders
 //! what comes before and after as program order does. An engine suspends and resumes the worker's thread on whichever stack it is. So the checker and
-//! the fuzzer explore what is concurrent, workers against each other, and what tasks of one worker do in turns is one path; to have another
-//! order of these, a client has more workers, or draws. A simulated machine adds some forty instructions for each switch.
+//! the fuzzer explore workers against each other; the tasks of one worker take turns in one order. A client that needs another order
+//! has more workers, or draws the order. A simulated machine adds some forty instructions for each switch.
 //!
 //! An engine runs no other thread while one unwinds. So under an engine a destructor of a task that unwinds must not wait for another
 //! worker. What is on the stacks of a run that is given up is forgotten, not dropped.
 //!
 //! # What is not promised
 //!
-//! - A stack is as large as the runtime was told ([`Builder::stack_bytes`]). Whoever needs more hits the guard page, and the process ends.
+//! - A stack is as large as the runtime was told ([`Builder::stack_bytes`]). A task that needs more hits the guard page, and the process ends.
 //! - A destructor that waits while its task unwinds switches stacks too. Until it goes on, all tasks of this worker seem to unwind to the
 //!   standard library ([`std::thread::panicking`]), which counts panics per thread, and its mutexes that they unlock are poisoned.
 //! - A call that blocks the thread (a read from a file, a lock of the standard library) blocks all tasks of the worker, unless it is made by

@@ -63,8 +63,8 @@
 //!
 //! # What is promised
 //!
-//! - Messages leave every kernel in order, parallel ones too, so results do not depend on the number of workers. Unless an edge is
-//!   [`unordered`](Gives::unordered), or a kernel with several inputs decides by what came first.
+//! - Messages leave every kernel in order, parallel ones too, so results do not depend on the number of workers. [`unordered`](Gives::unordered) edges
+//!   and kernels with several inputs that decide by what came first are the exceptions.
 //! - Every message is processed, or dropped once if the run is cancelled. A run that cannot go on is an error, not a hang.
 //! - A block of messages is handed on when it is full, when its kernel finds no more input, or after a few activations. So neither a trickle nor a
 //!   rare result among much input is held back. (A filter in the iterator of a source is part of the source.) Idle workers sleep.
@@ -73,7 +73,7 @@
 //! # What is not
 //!
 //! - A kernel is not interrupted: one that does not return is waited for.
-//! - Nobody is served in turn, but nobody starves: under every scheme, a kernel that could run all along runs within two rounds of a patrol. A round is
+//! - Kernels do not take turns, but none starves: under every scheme, a kernel that could run all along runs within two rounds of a patrol. A round is
 //!   due a millisecond after the last one, or 32 times as long as it takes, and begins when some worker comes back from an activation.
 //! - Capacity is counted by the block: an edge may hold up to one block more (at most half of its first capacity), and each worker at its ends
 //!   has one in hand. What a single call of a kernel's closure pushes goes through even if it is more; [`Graph::flat_map`] and

@@ -161,7 +161,9 @@ impl Setup {
         self.clone().table(Arc::new(table))
     }
 
-    /// Refusals are judged apart in any case: for queues that promise no more, where no one order explains them.
+    /// Refusals are judged apart in any case: for queues that promise no more, where no one order explains them. A consumer of BBQ that reserves a
+    /// block's last entry tells producers of that afterwards. In between another consumer may find the queue empty, and a producer find it full. An item that is
+    /// half-way is in the queue for a producer that finds it full, and not yet in it for the one consumer of `mpsc` that finds it empty.
     fn apart(&self) -> Self {
         Self { interleaved: false, ..self.clone() }
     }

@@ -17,9 +17,9 @@ pub type ExactEnds<T, W = Ordinary> = (ExactSender<T, W>, ExactReceiver<T, W>);
 ///
 /// For bounds that mean something: a semaphore's permits, one item in flight. Where they do not, take [`channel`](super::channel), which
 /// costs less: it reuses whole blocks, and so has some entries more than it was asked for. This one hands entries over one by one
-/// ([SCQD](crate::research::tube::scqd)): two additions and two exchanges for each push and each pop, half of them on lines that the
-/// other side has just written, where a block needs one exchange. On two virtual CPUs of a Zen 4 that is 22 ns an item against 19 between two threads,
-/// 110 against 81 among four on either side. Nothing is read or written in place. With fewer entries than threads it is slow.
+/// ([SCQD](crate::research::tube::scqd)): each push and each pop takes two additions and two exchanges, half of them on lines that the
+/// other side has just written. A push or a pop of `channel` takes one exchange. Nothing is read or written in place. With fewer entries
+/// than threads it is slow.
 ///
 /// Memory: the items, which are not touched, and 32 bytes for each, after rounding the capacity up to a power of two. These are written when it is
 /// built, as every free entry has a number in them: `exact(1 << 30)` writes 32 GiB first. [Most other

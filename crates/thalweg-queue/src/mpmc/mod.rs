@@ -39,10 +39,10 @@
 //!   items; and while the ends are close together they look a fraction of a microsecond less often, unless nothing comes meanwhile. An
 //!   item that is alone is taken without that note. Who takes a batch looks up to four lines of marks further, as long as lines are
 //!   marked to their end.
-//! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3), and a `push` or `pop` that loses an exchange stands back,
-//!   for 750 ns at first; a `try_push`, a `try_pop`, batches, grants and async ends try again at once. If the others took some entries meanwhile, they may do little else, and it leaves them the place for
-//!   some microseconds, one for each handle where there are many: two threads that take turns entry by entry take several times as long for each as one alone.
-//!   Then it is its turn, and it stays where it loses again. So a push or a pop that meets many others may take some dozen microseconds, and its side as a whole gets on the faster.
+//! - Producers allocate by compare-and-exchange, never past the end of a block (errata C3). A `push` or `pop` that loses an exchange stands back (`contention.rs`), at
+//!   first for less than a microsecond; a `try_push`, a `try_pop`, batches, grants and async ends try again at once. If others took some entries meanwhile, the operation
+//!   leaves them the place for some microseconds, or dozens where there are many handles; then it has its turn, and stays where it loses again. Threads that take turns entry by entry take several
+//!   times as long for each entry as one thread alone, so a single operation may take longer and its side as a whole gets on faster.
 //! - That a block is reserved to its end is noted for producers (`drained`), who ask for it over and over while the queue is full.
 //! - A consumer compares the rounds of cursors too, not the offsets alone. As printed, `dequeue` can report empty with an item in
 //!   the queue (errata E1).
@@ -51,11 +51,10 @@
 //!   entry that is not written, or a false empty (errata E20).
 //! - A consumer that finds nothing to reserve answers `Busy` if a push into the block is half-way and pushes behind it may have ended. As printed a
 //!   block that is half-way is empty, also with an item in a later one (errata E19).
-//! - Whether they may have, it is told by the producers: who commits an entry before the one in front of it, or leaves a block, or opens a grant,
-//!   warns of the round (`disordered`), and a word beside their cursor says whether the one in front is committed (`settled`; its mark says so
-//!   too, but consumers that poll share that line, and each push would wait for it twice). As printed, each
-//!   pop in vain looks at `allocated`, and the next push has to take that line back: with a consumer that polls, two fifths of a round trip. Here
-//!   it does so only after a warning.
+//! - Producers set `disordered` when they commit out of order, when they leave a block, and when they open a grant. A pop in vain looks at `allocated` only if
+//!   `disordered` is set. As printed, each pop in vain looks there, and the next push has to take that cache line back.
+//! - A producer knows by `settled`, a word beside the producers' cursor, whether the entry in front of its own is committed. The mark of that entry says so too,
+//!   but consumers that poll share the cache line of the mark, and each push would wait for that line twice.
 //! - Every block has the same round as the head; the blocks after the first start at the end of the round before
 //!   the first. A consumer whose next block is in an older round answers `Empty`, and looks again if it is in a newer one. As printed
 //!   both are empty, so one that read the head a round ago can say empty beside unread items (errata E2).

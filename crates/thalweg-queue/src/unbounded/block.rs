@@ -96,7 +96,9 @@ impl<T> Block<T> {
 
     /// Notes that the hint has left, when `drawn` positions were drawn.
     pub(super) fn note_left(&self, drawn: u64) {
-        // (unbounded.3) Release, pairs with (unbounded.4): the last access of who moved the hint comes before the block is given back.
+        // (unbounded.3) Release, pairs with (unbounded.4): the last access of who moved the hint comes before the block is given back. No client of the model
+        // checker misses it: `left` counts the position of the producer that moved the hint, so its item is popped, and (unbounded.5) and (unbounded.6) order
+        // all that it did before (U4).
         self.left.store(drawn, edge("unbounded.3", Release));
     }
 

@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | [`Spin`] | pausing, never giving up its time slice | both ends have a core to themselves |
 //! | [`Yield`] | pausing at first, then giving up its time slice | threads are few, and seldom wait for long |
-//! | [`Park`], the default | the same for a moment, then sleeping until the other end says so | always but in the two cases above: it burns nothing, and ends may be `async` |
+//! | [`Park`], the default | the same for a moment, then sleeping until the other end says so | always but in the two cases above: it uses no processor time, and ends may be `async` |
 //!
 //! `Spin` and `Yield` cost nothing where nobody waits: nothing in a push looks for waiters. Under `Park` every push and every
 //! pop looks at one word that is only written when somebody goes to sleep or wakes.
@@ -32,18 +32,18 @@
 //! A queue under [`Park`] also has `push_async`, `push_many_async`, `pop_async` and `pop_many_async`. They wait on the same lists as
 //! sleeping threads, so either end may be either, and they need no particular executor. A pending one uses no processor time.
 //!
-//! They can be dropped at any time: one that popped an item has returned it, one that did not has left the queue as it was,
-//! and if it was woken for an item it wakes the next in line. What of a push that is given up, by a timeout or in a `select`:
+//! They can be dropped at any time. A future that popped an item has returned it. A future that did not has left the queue as it was, and
+//! passes a wake-up that it got to the next waiter. The value of a push that is given up, by a timeout or in a `select`:
 //!
-//! | | its value |
+//! | the push | its value |
 //! |---|---|
-//! | `push_async(value)`, dropped | is dropped too, unpushed: for what is out of date by then |
+//! | `push_async(value)`, dropped | is dropped too, unpushed: for values that are out of date by then |
 //! | `push_async(value)`, polled as `&mut pushing` | comes back from [`pushing.into_value()`](Pushing::into_value), unless it is pushed |
 //! | `push_many_async(&mut values)` | what is not pushed is still in the vector; nothing else is to be done |
 //! | `ItemSink` (feature `stream`) | stays in the sink, which pushes it with its next `flush`; or comes back from `take_value` |
 //!
-//! One that is woken and not polled any more, or leaked, does not keep the wake-up: the next push, or pop, wakes another one for it. Until
-//! then, who waits behind it may sleep beside an item.
+//! An unpolled future keeps its place in the waiter list and can swallow a wake-up, and so can a leaked one. The next push, or pop, then wakes another
+//! waiter. Until then, the waiters behind that future may sleep although there is an item.
 //!
 //! ```
 //! use std::future::Future;
@@ -68,15 +68,15 @@
 //! - No wake-up is lost: while there is an item, no consumer sleeps unless another that was woken for it is on its way;
 //!   the same for producers and room. `Busy` wakes nobody and lets nobody sleep for ever: every operation that ends half-way
 //!   states looks for waiters when it ends.
-//! - Whoever is woken and gets on wakes the next one if there is more.
-//! - The oldest waiter is woken first. Whoever comes along meanwhile may still be faster.
+//! - A waiter that is woken, and gets on, wakes the next waiter if there is more.
+//! - The oldest waiter is woken first. An end that did not wait may still be faster.
 //! - A wait with a timeout ends at the deadline, or as soon after it as the system lets the thread run.
 //!
 //! A thread that goes to sleep allocates; so may a future that becomes pending.
 //!
-//! A waker that panics does so in the operation that rang. An item that this had to push is pushed, or dropped if there is no room for it;
-//! what a batch has not pushed stays where it was. What is popped is dropped, and what was yet to be popped stays in the queue. The
-//! others are woken all the same. A second one that panics meanwhile ends the process, as a second destructor does.
+//! A waker that panics does so in the operation that called it. The item of a push is pushed, or dropped if there is no room for it; items that a
+//! batch has not pushed stay in its vector. Popped items are dropped, and items that were yet to be popped stay in the queue. The
+//! other waiters are woken all the same. A second waker that panics meanwhile ends the process, as a second destructor does.
 //!
 //! # How a queue adopts it
 //!
