@@ -11,6 +11,7 @@ use crate::figures::applications::{instructions, prices};
 use crate::harness::{BoxError, Effort, Experiment, measure};
 use crate::records::Record;
 use crate::registry::NATIVE;
+use crate::worlds::here;
 use crate::{chart, machine, publish, table};
 
 /// Measures thalweg against its peers, on this machine, in one run.
@@ -236,6 +237,10 @@ fn run_all(
         }
         if !to_stdout {
             writeln!(out, "{}", table::render(&outcome.records))?;
+            let verdicts = here::verdicts(experiment.name, effort, &outcome.records);
+            if !verdicts.is_empty() {
+                writeln!(out, "{verdicts}")?;
+            }
         }
         records.extend(outcome.records);
         failures.extend(outcome.failures);
@@ -296,6 +301,33 @@ mod tests {
         let (code, _, progress) = run(|_| Err("there is no such machine".into()));
         assert_eq!(code, ExitCode::FAILURE);
         assert!(progress.ends_with("failed: test/cli: there is no such machine\n"), "{progress}");
+    }
+
+    /// The machine at hand has two hardware threads, or the figure does not run.
+    #[test]
+    fn a_figure_says_what_became_of_the_papers_numbers() {
+        if crate::machine::cpus().len() < 2 {
+            return;
+        }
+        let experiments = select(&["thesis/2.8".into(), "thesis/3.7".into()]).unwrap();
+        let (mut out, mut progress) = (Vec::new(), Vec::new());
+        run_all(&experiments, &Effort::TINY, None, None, &mut out, &mut progress).unwrap();
+        let out = String::from_utf8(out).unwrap();
+        let line = |words: &str| {
+            let found = out.lines().find(|line| line.starts_with(words));
+            found.unwrap_or_else(|| panic!("{words} is missing in {out}"))
+        };
+        for (words, paper) in [("thesis/2.8: simple ", "the thesis 11.3: "), ("thesis/2.8: complex ", "the thesis 2: ")]
+        {
+            let line = line(words);
+            assert!(line.contains(paper) && line.ends_with(" (a third off at most comes out)"), "{line}");
+        }
+        if crate::machine::cpus().len() < 88 {
+            assert_eq!(
+                line("thesis/3.7: NPNC"),
+                "thesis/3.7: NPNC, faaq over the second best, the thesis 1.6: not run"
+            );
+        }
     }
 
     #[test]

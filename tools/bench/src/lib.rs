@@ -20,6 +20,7 @@
 //! | `worlds` | where a figure runs: the machine at hand, or a modelled one |
 //! | `machines` | runs on modelled machines: points, tables, pictures, calibration |
 //! | `tables` | the tables of the pages, from what is published |
+//! | `verdict` | whether a paper's number comes out |
 //! | `harness`, `records`, `table`, `chart` | runs on this machine: contenders take turns, run by run, so that a drifting machine hits all of them |
 
 #![allow(
@@ -92,6 +93,12 @@ pub mod table;
 pub mod tables;
 #[cfg(feature = "native")]
 pub mod tasks;
+#[cfg(any(feature = "machines", feature = "native", feature = "tables"))]
+#[cfg_attr(
+    not(feature = "tables"),
+    allow(dead_code, reason = "what is drawn and said of a figure is of a modelled machine")
+)]
+mod verdict;
 #[cfg(feature = "native")]
 pub mod workloads;
 

@@ -167,6 +167,30 @@ mod tests {
         }
     }
 
+    /// Of none of its points run, a figure has no number; its lines bear its name.
+    #[cfg(feature = "machines")]
+    #[test]
+    fn each_figure_of_a_paper_says_what_became_of_its_numbers() {
+        use crate::worlds::experiment::Setting;
+        use crate::worlds::seen::Seen;
+
+        // What papers have no figure of.
+        let ours = |name: &str| {
+            let others = ["daemon/", "sim/", "tasks/", "vl/queues", "vl/beyond", "vl/streams"];
+            others.iter().any(|other| name.starts_with(other))
+        };
+        let machine = thalweg_sim::Machine::named("x86-88t").unwrap();
+        for figure in super::on_machines() {
+            let points = (figure.plan)(&Setting::of(&machine, 17));
+            let text = (figure.verdicts)(&Seen::new(points.iter().map(|point| (point, None)).collect(), false));
+            assert_eq!(text.is_empty(), ours(figure.name), "{}: {text}", figure.name);
+            for line in text.lines() {
+                let is_said = line.ends_with(": not run") || line.contains("no number to compare in the ");
+                assert!(line.starts_with(&format!("{}: ", figure.name)) && is_said, "{line}");
+            }
+        }
+    }
+
     #[cfg(feature = "machines")]
     #[test]
     fn what_runs_on_machines_is_what_the_catalogue_has() {

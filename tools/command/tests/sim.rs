@@ -52,6 +52,27 @@ fn a_part_of_a_figure_runs_alone() {
     }
     let table = sim("run blq/schemes --on arm-32:12 --quick --only incast").stdout;
     assert!(table.contains("incast") && !table.contains("outcast") && !table.contains("The paper"), "{table}");
+    let line = "blq/schemes: mix over raft, geometric mean of three shapes, the paper 1.29: not run\n";
+    assert!(table.contains(line), "{table}");
+}
+
+/// What has all its points has a word, and what lacks one has none.
+#[test]
+fn a_figure_ends_with_what_became_of_the_papers_numbers() {
+    let lines = |only: &str| -> Vec<String> {
+        let ran = sim(&format!("run thesis/2.8 --on x86-88t:2 --quick{only}"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+        ran.stdout.trim_end().lines().rev().take(2).map(str::to_owned).collect()
+    };
+    let of = |line: &str, words: &str, rest: &str| line.starts_with(words) && line.ends_with(rest);
+    let off = "(a third off at most comes out)";
+    let whole = lines("");
+    assert!(of(&whole[1], "thesis/2.8: simple 5.", &format!(", the thesis 11.3: differs {off}")), "{whole:?}");
+    assert!(of(&whole[0], "thesis/2.8: complex ", &format!(", the thesis 2: comes out {off}")), "{whole:?}");
+    let part = lines(" --only complex");
+    assert_eq!((part[1].as_str(), &part[0]), ("thesis/2.8: simple, the thesis 11.3: not run", &whole[0]));
+    let without_others = lines(" --only linux-style");
+    assert_eq!(without_others[0], "thesis/2.8: complex, the thesis 2: not run");
 }
 
 #[test]

@@ -6,24 +6,29 @@ use thalweg::Scheme;
 
 use crate::baselines::danbi::{self, BURST, Graph, Kernel, Scheduler};
 use crate::figures::streams::{self, Chain};
+use crate::verdict::Claim;
 use crate::worlds::experiment::{Base, Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{Client, Figures, Point, Run};
+use crate::worlds::seen::{Seen, mean, range};
 
 pub(crate) const EXPERIMENTS: [Experiment; 3] = [
     Experiment::new("danbi/scaling", paper)
         .here(&[NANOS, THREADS[0], THREADS[1]])
         .panels(&FIGURES_3_AND_4)
         .note(note)
-        .paper(beside_the_paper),
+        .paper(beside_the_paper)
+        .verdicts(|seen| speed_ups("danbi/scaling", seen) + &of_figures_4_and_6(seen)),
     Experiment::new("danbi/streams", ours)
         .here(&[NANOS])
         .panels(&[Panel::Rate, Panel::SpeedUp(OVER_ONE_CORE)])
         .note(note)
-        .paper(beside_the_paper),
+        .paper(beside_the_paper)
+        .verdicts(|seen| speed_ups("danbi/streams", seen)),
     Experiment::new("danbi/sizes", sizes)
         .here(&[NANOS])
         .panels(&[Panel::Rate, Panel::SpeedUp(OVER_USUAL)])
-        .paper(variations),
+        .paper(variations)
+        .verdicts(of_figure_7),
 ];
 
 const FIGURES_3_AND_4: [Panel; 6] = {
@@ -67,6 +72,68 @@ const FIGURE_4: [&str; 4] = [
     "the mean of all 2.8 under qes_pss_prs",
     "MergeSort 19.0 and RG 24.8 under random, 13.8 and 13.3 under qes, RG 0.03 under qes_pss; the mean of all 1.5 under qes_pss_prs",
 ];
+
+/// A third off the paper's number at most comes out: it is the mean of its applications, and here it is of three graphs.
+const WITHIN: f64 = 1.0 / 3.0;
+/// Cores of the paper's machine: on another number of them its numbers are not to be compared with.
+const CORES: usize = 40;
+/// The last configuration, whose time and threads the paper tells.
+const PRS: &str = CONFIGURATIONS[3].0;
+const MEANS_OF_3: [&str; 4] = [
+    "random, mean speed-up with 40 cores",
+    "qes, mean speed-up with 40 cores",
+    "qes_pss, mean speed-up with 40 cores",
+    "qes_pss_prs, mean speed-up with 40 cores",
+];
+/// In the order of the breakdown.
+const CLAIMS_OF_4: [Claim; 4] = [
+    Claim::new("danbi/scaling", "qes_pss_prs, application, %", 91.0, WITHIN),
+    Claim::new("danbi/scaling", "qes_pss_prs, queue, %", 3.9, WITHIN),
+    Claim::new("danbi/scaling", "qes_pss_prs, scheduler, %", 2.8, WITHIN),
+    Claim::new("danbi/scaling", "qes_pss_prs, stall, %", 1.5, WITHIN),
+];
+const CLAIMS_OF_6: [Claim; 2] = [
+    Claim::new("danbi/scaling", "qes_pss_prs, user-level threads on average", FIGURE_6[0] as f64, WITHIN),
+    Claim::new("danbi/scaling", "qes_pss_prs, user-level threads at most", FIGURE_6[1] as f64, WITHIN),
+];
+const CLAIM_OF_7: Claim =
+    Claim::new("danbi/sizes", "qes_pss_prs, queues of half and double the size change the time by, %,", 2.0, WITHIN)
+        .at_most();
+
+/// The figure of each graph under a configuration with all 40 cores.
+fn with_all(seen: &Seen<'_>, contender: &str, unit: &str) -> [Option<f64>; 3] {
+    SHAPES.each_ref().map(|shape| seen.figure(seen.find(shape.workload, contender, &format!("{CORES} cores"))?, unit))
+}
+
+fn speed_ups(figure: &'static str, seen: &Seen<'_>) -> String {
+    let mut text = String::new();
+    for ((contender, _, paper), what) in CONFIGURATIONS.into_iter().zip(MEANS_OF_3) {
+        let all = with_all(seen, contender, NANOS);
+        let one = SHAPES.each_ref().map(|shape| seen.nanos_of(shape.workload, PRS, "1 cores"));
+        let faster = one.into_iter().zip(all).map(|(one, all)| Some(one? / all?));
+        text += &Claim::new(figure, what, paper, WITHIN).verdict(mean(faster));
+    }
+    text
+}
+
+fn of_figures_4_and_6(seen: &Seen<'_>) -> String {
+    let shares = BREAKDOWN.iter().zip(CLAIMS_OF_4);
+    let shares: String = shares.map(|((unit, _), claim)| claim.verdict(mean(with_all(seen, PRS, unit)))).collect();
+    let [average, most] = CLAIMS_OF_6;
+    shares
+        + &average.verdict(mean(with_all(seen, PRS, THREADS[0])))
+        + &most.verdict(range(with_all(seen, PRS, THREADS[1])).map(|range| range.1))
+}
+
+/// Of the sizes that are within the paper's, the change of the time that is largest.
+fn of_figure_7(seen: &Seen<'_>) -> String {
+    let change = |workload: &str, label: &str| {
+        let nanos = |label| seen.nanos_of(workload, PRS, label);
+        Some(100.0 * (nanos(label)? / nanos(USUAL)? - 1.0).abs())
+    };
+    let all = SHAPES.iter().flat_map(|shape| ["1/2 x", "2 x"].map(|label| change(shape.workload, label)));
+    CLAIM_OF_7.verdict(range(all).map(|range| range.1).filter(|_| seen.threads() == CORES))
+}
 
 /// What the paper has of a panel's figure on 40 cores.
 fn note(unit: &str, _: &str) -> String {

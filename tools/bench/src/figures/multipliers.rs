@@ -9,14 +9,17 @@ use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::Relaxed;
 
 use crate::baselines::blq::{Actions, CAPACITY, EMPTY, FULL, Stage, rings};
+use crate::verdict::{Claim, shown};
 use crate::worlds;
 use crate::worlds::experiment::{Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{Client, Figures, Point, Run};
+use crate::worlds::seen::Seen;
 
 pub(crate) const EXPERIMENT: Experiment = Experiment::new("blq/multipliers", plan)
     .here(&[NANOS])
     .panels(&[Panel::Rate, Panel::Of(FULL), Panel::Of(EMPTY)])
     .paper(beside_the_paper)
+    .verdicts(verdicts)
     .threads(FEW);
 
 /// The cores of the paper's first setting.
@@ -50,7 +53,7 @@ fn plan(setting: &Setting<'_>) -> Vec<Point> {
                 _ => Box::new(move || ours(consumers, cores, messages)),
             };
             points.push(Point {
-                workload: "consumers of four times the work",
+                workload: WORKLOAD,
                 contender,
                 label: format!("{consumers} consumers"),
                 params: json!({ "messages": messages, "consumers": consumers, "cores": cores, "capacity": CAPACITY }),
@@ -115,6 +118,29 @@ fn beside_the_paper(points: &[Point], measured: &[Vec<Run>]) -> String {
     text + "The paper: 4 is best; with 5 cores more are slower, as consumers that starve compete for cores; with N + 1 cores the time stays \
             low, and\nconsumers find nothing more often\n\n"
 }
+
+/// One multiplier beside the paper's, at most, comes out.
+const WITHIN: f64 = 0.25;
+const CLAIMS: [(&str, Claim); 2] =
+    [(FEW_OWN, claim("the best multiplier with 5 cores")), (EACH_OWN, claim("the best multiplier with N + 1 cores"))];
+
+const fn claim(what: &'static str) -> Claim {
+    Claim::new("blq/multipliers", what, 4.0, WITHIN)
+}
+
+/// Of BLQ's own form, where all multipliers were run.
+fn verdicts(seen: &Seen<'_>) -> String {
+    let best = |contender: &str| {
+        let of = |consumers| seen.nanos_of(WORKLOAD, contender, &format!("{consumers} consumers"));
+        let all = MULTIPLIERS.iter().map(|&consumers| Some((consumers, of(consumers)?))).collect::<Option<Vec<_>>>()?;
+        let least = all.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
+        all.into_iter().find(|one| one.1 <= NEAR * least).map(|(consumers, _)| consumers as f64)
+    };
+    let lines: String = CLAIMS.iter().map(|(contender, claim)| claim.verdict(best(contender))).collect();
+    lines + &shown("blq/multipliers", "more consumers", "slower with 5 cores, the same time with N + 1 cores")
+}
+
+const WORKLOAD: &str = "consumers of four times the work";
 
 /// What is as good as the best.
 const NEAR: f64 = 1.03;

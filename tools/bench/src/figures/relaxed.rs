@@ -7,8 +7,10 @@ use crate::baselines::distributed::Distributed;
 use crate::baselines::k_fifo::KFifo;
 use crate::figures::queues::{Contender, HELD, Item, unclosed};
 use crate::figures::thesis::{many, of_a_megabyte};
+use crate::verdict::{Claim, shown};
 use crate::worlds::experiment::{Experiment, Panel, Says, Setting, said};
 use crate::worlds::point::{Point, Run};
+use crate::worlds::seen::{Seen, range};
 
 /// The thesis leaves it out of the latencies.
 pub(crate) const BSQ: &str = "bsq";
@@ -39,7 +41,8 @@ pub(crate) fn relaxed(capacity: usize) -> [Contender; 3] {
 pub(crate) const EXPERIMENT: Experiment = Experiment::new("thesis/3.12", figure_3_12)
     .panels(&[Panel::Of(HELD[1])])
     .note(|unit, workload| said("The thesis", &[(HELD[1], SAYS)], unit, workload))
-    .paper(memory);
+    .paper(memory)
+    .verdicts(verdicts);
 
 /// As Figure 3.10, with eight threads, which Figure 3.11 has, and with as many as there are.
 fn figure_3_12(setting: &Setting<'_>) -> Vec<Point> {
@@ -66,8 +69,33 @@ const SAYS: Says =
 /// Queues that ask for memory while items wait. LPRQ gives no memory back before its end, so its bytes are all that it ever asked for.
 const GROWING: [&str; 3] = ["lprq", "radq", "lldq"];
 
-/// A bounded queue holds at most so many times the bytes that it was made with.
-const AS_MADE: f64 = 1.01;
+/// A bounded queue holds as many bytes as it was made with, or this share more.
+const WITHIN: f64 = 0.01;
+const AS_MADE: f64 = 1.0 + WITHIN;
+/// Threads of the thesis' run.
+const THREADS: usize = 8;
+const CLAIMS: [(&str, Claim); 3] = [
+    ("NP1C", bounded("NP1C, bounded queues at most, over what they are made with")),
+    ("1PNC", bounded("1PNC, bounded queues at most, over what they are made with")),
+    ("NPNC", bounded("NPNC, bounded queues at most, over what they are made with")),
+];
+
+const fn bounded(what: &'static str) -> Claim {
+    Claim::new("thesis/3.12", what, 1.0, WITHIN)
+}
+
+/// The lines of the bounded queues. How much the others grow depends on the number of messages, which the thesis does not say.
+fn verdicts(seen: &Seen<'_>) -> String {
+    let over = |at: usize| Some(seen.figure(at, HELD[1])? / seen.figure(at, HELD[0])?);
+    let mut text = String::new();
+    for ((workload, claim), (_, says)) in CLAIMS.iter().zip(SAYS) {
+        let bounded = seen.places(|point| point.workload == *workload && !GROWING.contains(&point.contender));
+        let most = range(bounded.into_iter().map(over)).map(|range| range.1);
+        text += &claim.verdict(most.filter(|_| seen.threads() >= THREADS));
+        text += &shown(claim.figure, &format!("{workload}, queues that grow"), says);
+    }
+    text
+}
 
 /// The thesis does not say how many messages its runs have. A queue that grows does so significantly if it holds so many bytes more than it was made with, for each
 /// message of the run: with nodes of 64 bytes, for nearly a third of all messages at once. In a whole run, of four megabytes of messages, it is ten times the megabyte.

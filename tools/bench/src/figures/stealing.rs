@@ -1,5 +1,6 @@
 //! Work-stealing queues: the thesis' Figures 4.1, 4.9, 4.10 and 4.11.
 
+mod claims;
 pub(crate) mod ends;
 
 use serde_json::json;
@@ -21,19 +22,23 @@ pub(crate) const EXPERIMENTS: [Experiment; 4] = [
         .here(&[NANOS, ASKED_UNIT])
         .panels(&[Panel::Rate])
         .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_1)])], unit, workload))
-        .paper(|points, measured| beside(SAYS_4_1, points, measured)),
+        .paper(|points, measured| beside(SAYS_4_1, points, measured))
+        .verdicts(claims::of_4_1),
     Experiment::new("thesis/4.9", figure_4_9)
         .here(&[NANOS, STOLEN_UNIT])
         .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_9)])], unit, workload))
-        .paper(|points, measured| beside(SAYS_4_9, points, measured)),
+        .paper(|points, measured| beside(SAYS_4_9, points, measured))
+        .verdicts(claims::of_4_9),
     Experiment::new("thesis/4.10", figure_4_10)
         .here(&[NANOS, STOLEN_UNIT])
         .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_10)])], unit, workload))
-        .paper(|points, measured| beside(SAYS_4_10, points, measured)),
+        .paper(|points, measured| beside(SAYS_4_10, points, measured))
+        .verdicts(claims::of_4_10),
     Experiment::new("thesis/4.11", figure_4_11)
         .here(&[NANOS])
         .note(|unit, workload| said("The thesis", &[(RATE, &[(EVERY, SAYS_4_11)])], unit, workload))
-        .paper(|points, measured| beside(SAYS_4_11, points, measured)),
+        .paper(|points, measured| beside(SAYS_4_11, points, measured))
+        .verdicts(claims::of_4_11),
 ];
 
 const SAYS_4_1: &str = "alone, less than 0.19 of a plain stack's rate, less than 0.25 of a plain ring's; bwos 0.893 and 0.946 of them;\n\
@@ -58,7 +63,8 @@ const ASKED_UNIT: &str = "% asked";
 
 /// The same queue; [`sc`] makes the difference.
 #[cfg(feature = "machines")]
-const LIFO_SC: Contender = ("bwos (sc)", LIFO.1);
+const LIFO_SC: Contender = (BWOS_SC, LIFO.1);
+const BWOS_SC: &str = "bwos (sc)";
 const READ_FROM: [&str; 2] = ["lines, read on the same die", "lines, read on another socket"];
 const WRITTEN_FROM: [&str; 2] = ["lines, written on the same die", "lines, written on another socket"];
 

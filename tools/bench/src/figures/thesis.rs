@@ -1,5 +1,8 @@
 //! Figures of the thesis on block-based queues, with its words beside them.
 
+mod claims;
+
+use self::claims::{Better, by_latency, by_rate, gains};
 use thalweg_queue::Yield;
 use thalweg_queue::research::faaq::{Bbq, Faaq};
 use thalweg_queue::research::tube::{self, Tube, ring, scqd::Scqd};
@@ -19,6 +22,7 @@ use crate::figures::queues::{
 use crate::figures::relaxed::{BSQ, relaxed};
 use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, RATE, Says, Setting, said};
 use crate::worlds::point::{L1_MISSES, LATENCY, Point, Run};
+use crate::worlds::seen::Seen;
 
 /// Messages of a point with one thread on a side; with more, each has fewer.
 const MESSAGES: u64 = 8_000;
@@ -28,14 +32,16 @@ pub(crate) const EXPERIMENTS: [Experiment; 7] = [
         .here(&[NANOS, UNFAIR])
         .panels(&[Panel::Rate, Panel::Of(L1_MISSES), Panel::Of(LATENCY)])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_8)], unit, workload))
-        .paper(|points, measured| beside(SAYS_2_8, points, measured)),
+        .paper(|points, measured| beside(SAYS_2_8, points, measured))
+        .verdicts(claims::of_2_8),
     Experiment::new("thesis/2.9", figure_2_9)
         .here(&[NANOS, UNFAIR])
         .panels(&[Panel::Rate, Panel::Of(L1_MISSES), Panel::Of(LATENCY), Panel::Of(UNFAIR), Panel::Of(WAITS[1])])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_9), (LATENCY, SAYS_2_9_LATENCY)], unit, workload))
         .paper(|points, measured| {
             beside(SAYS_2_9, points, measured) + &ratios("latency", &by_latency, SAYS_2_9_LATENCY, points, measured)
-        }),
+        })
+        .verdicts(claims::of_2_9),
     Experiment::new("thesis/2.9-over", oversubscribed)
         .here(&[NANOS, UNFAIR])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_2_9_OVER)], unit, workload))
@@ -43,24 +49,29 @@ pub(crate) const EXPERIMENTS: [Experiment; 7] = [
             let shortest = measured.iter().flatten().map(|(figures, _)| figures.nanos).min().unwrap_or(0);
             format!("what was measured took {} ms at least\n", shortest / 1_000_000)
                 + &beside(SAYS_2_9_OVER, points, measured)
-        }),
+        })
+        .verdicts(claims::of_2_9_over),
     Experiment::new("thesis/3.7", figure_3_7)
         .here(&[NANOS, UNFAIR])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_3_7)], unit, workload))
-        .paper(|points, measured| beside(SAYS_3_7, points, measured)),
+        .paper(|points, measured| beside(SAYS_3_7, points, measured))
+        .verdicts(claims::of_3_7),
     Experiment::new("thesis/3.8", figures_3_8_and_3_9)
         .here(&[NANOS, UNFAIR])
         .panels(&[Panel::Rate, Panel::SpeedUp(OVER_ALONE)])
         .note(|unit, workload| the_thesis(&[(OVER_ALONE.unit, &[(EVERY, SAYS_3_8)])], unit, workload))
-        .paper(gain_of_cnq),
+        .paper(gain_of_cnq)
+        .verdicts(claims::of_3_8),
     Experiment::new("thesis/3.10", figure_3_10)
         .here(&[NANOS, UNFAIR])
         .note(|unit, workload| the_thesis(&[(RATE, SAYS_3_10)], unit, workload))
-        .paper(|points, measured| beside(SAYS_3_10, points, measured)),
+        .paper(|points, measured| beside(SAYS_3_10, points, measured))
+        .verdicts(claims::of_3_10),
     Experiment::new("thesis/3.11", figure_3_11)
         .panels(&[Panel::Distribution, Panel::Of(LATENCY), Panel::Of(FILL)])
         .note(|unit, workload| the_thesis(&[(LATENCY, SAYS_3_11)], unit, workload))
-        .paper(latencies),
+        .paper(latencies)
+        .verdicts(claims::of_3_11),
 ];
 
 fn the_thesis(says: &[(&str, Says)], unit: &str, workload: &str) -> String {
@@ -420,33 +431,17 @@ const SAYS_3_11: Says = &[
     ("NPNC", "cnq up to 79.4 times less"),
 ];
 
-/// A figure of a point of which more is better.
-type Better = dyn Fn(&Point, &[Run]) -> f64;
-
-fn by_latency(point: &Point, runs: &[Run]) -> f64 {
-    1.0 / point.figure(runs, LATENCY).unwrap_or(f64::NAN)
-}
-
 /// The first contender's rate beside the others'.
 fn beside(says: &[(&str, &str)], points: &[Point], measured: &[Vec<Run>]) -> String {
-    ratios("rate", &|point, runs| 1.0 / point.nanos(runs).median, says, points, measured) + "\n"
+    ratios("rate", &by_rate, says, points, measured) + "\n"
 }
 
-/// The first contender's figure over the best other's (of another name up to the comma), per workload, beside what the
-/// thesis says.
+/// The first contender's figure over the best other's, per workload, beside what the thesis says.
 fn ratios(what: &str, better: &Better, says: &[(&str, &str)], points: &[Point], measured: &[Vec<Run>]) -> String {
-    let family = |at: usize| points[at].contender.split(',').next();
-    let figure = |at: usize| better(&points[at], &measured[at]);
+    let seen = Seen::all(points, measured, false);
     let mut text = format!("{what}: how much better the first contender is than the best of the others\n");
     for (workload, says) in says {
-        let mine: Vec<usize> = (0..points.len()).filter(|&at| points[at].workload == *workload).collect();
-        let Some(&first) = mine.first() else { continue };
-        let ratios = mine.iter().filter(|&&at| points[at].contender == points[first].contender).map(|&at| {
-            let others =
-                mine.iter().filter(|&&other| points[other].label == points[at].label && family(other) != family(at));
-            (figure(at) / others.map(|&other| figure(other)).fold(0.0, f64::max), points[at].label.as_str())
-        });
-        let ratios: Vec<(f64, &str)> = ratios.collect();
+        let Some(ratios) = gains(better, workload, &seen) else { continue };
         let most = ratios.iter().copied().fold((0.0, ""), |most, one| if one.0 > most.0 { one } else { most });
         let least = ratios.iter().copied().fold(most, |least, one| if one.0 < least.0 { one } else { least });
         text += &format!(

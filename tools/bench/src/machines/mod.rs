@@ -20,6 +20,7 @@ use crate::registry::on_machines;
 use crate::worlds::World;
 use crate::worlds::experiment::{Experiment, Setting};
 use crate::worlds::point::{Point, Run};
+use crate::worlds::seen::Seen;
 
 /// An exit status, or what to tell the user.
 pub type Outcome = Result<ExitCode, Box<dyn Error>>;
@@ -113,7 +114,7 @@ Examples:
         longer: u16,
         /// Only points whose workload, contender and label, as progress shows them, have this text; given again, this one too
         ///
-        /// A part of a figure: what compares it with the paper is left out.
+        /// A part of a figure: what compares it with the paper is left out, and a number that needs other points is *not run*.
         #[arg(long, value_name = "TEXT")]
         only: Vec<String>,
         /// Tells for the largest point of each curve what was accessed, what that cost, and which lines were contended
@@ -264,12 +265,17 @@ fn plans(
     let (mut plans, mut other) = (Vec::new(), None);
     for &experiment in experiments {
         let all = (experiment.plan)(setting);
-        let whole = all.len();
-        let (points, others): (Vec<_>, Vec<_>) =
-            all.into_iter().partition(|point| only.iter().all(|text| point.title().contains(text)));
-        other = other.or(others.first().map(Point::title));
+        let (mut points, mut others) = (Vec::new(), Vec::new());
+        for (at, point) in all.into_iter().enumerate() {
+            if only.iter().all(|text| point.title().contains(text)) {
+                points.push(point);
+            } else {
+                others.push((at, point));
+            }
+        }
+        other = other.or(others.first().map(|(_, point)| point.title()));
         if !points.is_empty() {
-            plans.push(Plan { experiment, is_whole: points.len() == whole, points });
+            plans.push(Plan { experiment, points, others });
         }
     }
     match other {
@@ -284,9 +290,30 @@ fn plans(
 /// What is run of an experiment.
 struct Plan {
     experiment: &'static Experiment,
-    /// All its points.
-    is_whole: bool,
     points: Vec<Point>,
+    /// The points that are left out, and where they are among all.
+    others: Vec<(usize, Point)>,
+}
+
+impl Plan {
+    fn is_whole(&self) -> bool {
+        self.others.is_empty()
+    }
+
+    /// What became of the paper's numbers.
+    fn verdicts(&self, machine: &Machine, measured: &[Vec<Run>]) -> String {
+        let middles = self.points.iter().zip(measured).map(|(point, runs)| (point, Some(Seen::middles(point, runs))));
+        let mut seen: Vec<_> = middles.collect();
+        self.others.iter().for_each(|(at, point)| seen.insert(*at, (point, None)));
+        match (self.experiment.verdicts)(&Seen::new(seen, is_arm(machine))) {
+            none if none.is_empty() => none,
+            lines => lines + "\n",
+        }
+    }
+}
+
+fn is_arm(machine: &Machine) -> bool {
+    machine.name().starts_with("arm")
 }
 
 /// Where to write.
@@ -318,11 +345,12 @@ fn run_all(
         std::fs::File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     let only_json = files.json == Some(Path::new("-"));
-    let are_whole = plans.iter().all(|plan| plan.is_whole);
+    let are_whole = plans.iter().all(Plan::is_whole);
     let mut records = String::new();
     let (mut plots, mut done) = (Vec::new(), Vec::new());
-    for Plan { experiment, is_whole, points } in plans {
-        let measured = measure(experiment.name, machine, &points, runs, console)?;
+    for plan in plans {
+        let Plan { experiment, points, .. } = &plan;
+        let measured = measure(experiment.name, machine, points, runs, console)?;
         let records_of =
             |(point, seeds): (&Point, &Vec<Run>)| point.records(experiment.name, machine, seeds, runs.lines);
         let of_this: String = points.iter().zip(&measured).map(records_of).collect();
@@ -330,13 +358,16 @@ fn run_all(
         emit(&match only_json {
             true => of_this.clone(),
             false => {
-                let table = runs::table(experiment.name, (machine, setting), &points, &measured, runs.lines);
-                if is_whole { table + &(experiment.paper)(&points, &measured) } else { table }
+                let mut text = runs::table(experiment.name, (machine, setting), points, &measured, runs.lines);
+                if plan.is_whole() {
+                    text += &(experiment.paper)(points, &measured);
+                }
+                text + &plan.verdicts(machine, &measured)
             }
         })?;
         records += &of_this;
-        plots.extend(pictures::plots(experiment, &points, &measured));
-        done.push((points, measured));
+        plots.extend(pictures::plots(experiment, points, &measured));
+        done.push((plan.points, measured));
     }
     if !only_json && are_whole {
         emit(&vl::beside_the_paper(&done))?;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::data::{Fields, Run, load};
+use crate::verdict::comes_out;
 
 /// The table of a mark: what is after `measured`.
 pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
@@ -67,7 +68,7 @@ fn verdict(record: &Fields, within: &str) -> Result<String, String> {
         return Ok(if record.contains_key("paper") { "no numbers there" } else { "" }.to_owned());
     };
     let pairs: Vec<(f64, f64)> = serde_json::from_str(numbers).map_err(|error| cannot(numbers, &error))?;
-    let fits = pairs.iter().filter(|(paper, here)| (here - paper).abs() <= within * paper.abs()).count();
+    let fits = pairs.iter().filter(|(paper, here)| comes_out(*paper, *here, within)).count();
     Ok(match fits {
         all if all == pairs.len() => "comes out".to_owned(),
         0 => "differs".to_owned(),

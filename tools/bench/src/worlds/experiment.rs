@@ -4,6 +4,7 @@ use thalweg_sim::Routing;
 
 use super::World;
 use super::point::{Point, Run};
+use super::seen::Seen;
 
 /// One entry of the registry.
 pub(crate) struct Experiment {
@@ -14,6 +15,8 @@ pub(crate) struct Experiment {
     pub(crate) note: fn(&str, &str) -> String,
     /// What stands below the table: a paper's values beside ours.
     pub(crate) paper: fn(&[Point], &[Vec<Run>]) -> String,
+    /// The lines at its end, one for each of a paper's numbers, in either world.
+    pub(crate) verdicts: fn(&Seen<'_>) -> String,
     /// How many hardware threads it needs.
     pub(crate) threads: usize,
     /// Which of its figures count on the machine at hand, too, if any.
@@ -23,7 +26,8 @@ pub(crate) struct Experiment {
 impl Experiment {
     pub(crate) const fn new(name: &'static str, plan: fn(&Setting<'_>) -> Vec<Point>) -> Self {
         let (note, paper) = (|_: &str, _: &str| String::new(), |_: &[Point], _: &[Vec<Run>]| String::new());
-        Self { name, plan, panels: &[Panel::Rate], note, paper, threads: 2, here: &[] }
+        let verdicts = |_: &Seen<'_>| String::new();
+        Self { name, plan, panels: &[Panel::Rate], note, paper, verdicts, threads: 2, here: &[] }
     }
 
     /// How many hardware threads it needs, if not two: with fewer, some would have to be shared.
@@ -47,6 +51,11 @@ impl Experiment {
 
     pub(crate) const fn paper(self, paper: fn(&[Point], &[Vec<Run>]) -> String) -> Self {
         Self { paper, ..self }
+    }
+
+    /// A line for each of a paper's numbers, with what became of it.
+    pub(crate) const fn verdicts(self, verdicts: fn(&Seen<'_>) -> String) -> Self {
+        Self { verdicts, ..self }
     }
 }
 

@@ -10,8 +10,10 @@ use thalweg_sync::thread::{self, Shared, Topology};
 use super::World;
 use super::experiment::{Experiment, NANOS, Setting};
 use super::point::{Figures, Point};
+use super::seen::{Middles, Seen};
 use crate::harness::{BoxError, Contender, Effort, Group, Role, Sample};
 use crate::machine::{cpus, timed};
+use crate::records::Record;
 
 /// Keeps this thread on one of [`cpus`]. Where a container refuses that, it goes where it likes.
 pub(crate) fn pin(cpu: usize) {
@@ -72,20 +74,12 @@ pub(crate) fn groups(name: &'static str, effort: &Effort) -> Result<Vec<Group>, 
         );
         return Err(text.into());
     }
-    let setting = Setting {
-        world: World::Here,
-        threads,
-        quick: effort.is_quick(),
-        longer: 1,
-        fewer: 1,
-        routing: Routing::default(),
-    };
     let mut groups: Vec<Group> = Vec::new();
-    for point in (figure.plan)(&setting) {
+    for point in (figure.plan)(&setting(effort)) {
         // As long as the process: a plan is made once for each run of an experiment.
         let workload: &str = match point.label.as_str() {
             "" => point.workload,
-            label => String::leak(format!("{}, {label}", point.workload)),
+            _ => String::leak(workload(&point)),
         };
         let at = groups.iter().position(|group| group.workload == workload).unwrap_or_else(|| {
             groups.push(Group::new(workload, figure.here, Vec::new()));
@@ -98,6 +92,41 @@ pub(crate) fn groups(name: &'static str, effort: &Effort) -> Result<Vec<Group>, 
     }
     groups.retain(|group| !group.contenders.is_empty());
     Ok(groups)
+}
+
+fn setting(effort: &Effort) -> Setting<'static> {
+    let (threads, quick) = (cpus().len(), effort.is_quick());
+    Setting { world: World::Here, threads, quick, longer: 1, fewer: 1, routing: Routing::default() }
+}
+
+/// The group that a point belongs to.
+fn workload(point: &Point) -> String {
+    match point.label.as_str() {
+        "" => point.workload.to_owned(),
+        label => format!("{}, {label}", point.workload),
+    }
+}
+
+/// What became of the paper's numbers, if it is one of these figures.
+pub(crate) fn verdicts(name: &str, effort: &Effort, records: &[Record]) -> String {
+    let is_it = |figure: &&Experiment| figure.name == name && !figure.here.is_empty();
+    let Some(figure) = crate::registry::on_machines().find(is_it) else { return String::new() };
+    let points = (figure.plan)(&setting(effort));
+    let middles = |at: usize| -> Option<Middles> {
+        let (workload, contender) = (workload(&points[at]), points[at].contender);
+        let is_same = |point: &Point| point.contender == contender && self::workload(point) == workload;
+        // Points may have one name: their records come in the same order, unless one is missing.
+        let [all, before] = [&points[..], &points[..at]].map(|points| points.iter().filter(|one| is_same(one)).count());
+        let of = |unit: &str| -> Vec<f64> {
+            let fits = |one: &&Record| one.workload == workload && one.contender == contender && one.unit == unit;
+            records.iter().filter(fits).map(|record| record.spread.median).collect()
+        };
+        let figures = figure.here.iter().map(|&unit| (unit, of(unit))).filter(|(_, found)| found.len() == all);
+        let middles: Middles = figures.map(|(unit, found)| (unit, found[before])).collect();
+        (!middles.is_empty()).then_some(middles)
+    };
+    let seen = (0..points.len()).map(|at| (&points[at], middles(at))).collect();
+    (figure.verdicts)(&Seen::new(seen, cfg!(any(target_arch = "aarch64", target_arch = "arm"))))
 }
 
 /// How long a run takes at least: a client that is done sooner, as a modelled machine wants them, runs again.

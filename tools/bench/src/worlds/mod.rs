@@ -10,6 +10,7 @@ pub(crate) mod here;
 #[allow(clippy::disallowed_types, reason = "its atomics are on the host, and no engine is to count them")]
 mod memory;
 pub(crate) mod point;
+pub(crate) mod seen;
 
 use std::hint::black_box;
 

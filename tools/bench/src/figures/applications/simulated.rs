@@ -7,18 +7,22 @@ use thalweg::{KernelReport, Report, Scheme};
 use thalweg_sim::{Price, price};
 
 use super::{Application, BLQ, DANBI};
+use crate::verdict::Claim;
 use crate::worlds::experiment::{Base, Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{Figures, Point, Run};
+use crate::worlds::seen::{Seen, geometric, mean};
 
 pub(crate) const EXPERIMENTS: [Experiment; 2] = [
     Experiment::new("danbi/applications", danbi)
         .here(&[NANOS])
         .panels(&[Panel::SpeedUp(OVER_ONE_CORE)])
-        .paper(|points, measured| beside(&FIGURE_3, points, measured)),
+        .paper(|points, measured| beside(&FIGURE_3, points, measured))
+        .verdicts(|seen| verdicts("danbi/applications", &FIGURE_3, seen)),
     Experiment::new("blq/applications", blq)
         .here(&[NANOS])
         .panels(&[Panel::SpeedUp(OVER_RAFT), Panel::Of(FULL), Panel::Of(EMPTY), Panel::Of(HELPS)])
-        .paper(|points, measured| beside(&FIGURE_7, points, measured)),
+        .paper(|points, measured| beside(&FIGURE_7, points, measured))
+        .verdicts(|seen| verdicts("blq/applications", &FIGURE_7, seen)),
 ];
 
 /// What BLQ's Figure 8 shows, per message and edge.
@@ -38,7 +42,48 @@ struct Means {
     contenders: &'static [&'static str],
     arithmetic: bool,
     /// What a paper has for each of them, and where.
-    papers: &'static [(&'static str, &'static [Option<f64>])],
+    papers: &'static [Paper],
+}
+
+/// What a paper has for each contender, where, on how many cores, and whether they are ARM's.
+struct Paper {
+    whose: &'static str,
+    cores: usize,
+    is_arm: bool,
+    means: &'static [Option<f64>],
+}
+
+/// A third off the paper's number at most comes out: our streams run its programs, on fewer messages.
+const WITHIN: f64 = 1.0 / 3.0;
+
+/// The means of a paper on a machine of its kind with as many cores.
+fn verdicts(figure: &'static str, means: &Means, seen: &Seen<'_>) -> String {
+    let mut text = String::new();
+    for Paper { cores, is_arm, means: values, whose } in means.papers {
+        let is_there = seen.threads() == *cores && seen.is_arm() == *is_arm;
+        for (name, paper) in means.contenders.iter().zip(*values) {
+            // The first of a paper's means may be of its base.
+            let Some(paper) = paper.filter(|paper| *paper != 1.0) else { continue };
+            let what = String::leak(format!("{name}, mean speed-up ({whose})"));
+            let here = if is_there { mean_of(means, name, *cores, seen) } else { None };
+            text += &Claim::new(figure, what, paper, WITHIN).verdict(here);
+        }
+    }
+    text
+}
+
+/// A contender's mean speed-up on so many cores over the base.
+fn mean_of(means: &Means, contender: &str, cores: usize, seen: &Seen<'_>) -> Option<f64> {
+    let mut workloads: Vec<&str> = seen.places(|_| true).into_iter().map(|at| seen.point(at).workload).collect();
+    workloads.dedup();
+    let speed_up = |workload: &str| {
+        let of = |fits: &dyn Fn(&Point) -> bool| {
+            seen.nanos(*seen.places(|point| point.workload == workload && fits(point)).first()?)
+        };
+        Some(of(&means.base)? / of(&|point| point.contender == contender && point.threads == cores)?)
+    };
+    let all = workloads.into_iter().map(speed_up);
+    if means.arithmetic { mean(all) } else { geometric(all) }
 }
 
 /// DANBI's Figure 3: the mean of its applications on 40 cores, arithmetic. The default is ours.
@@ -46,7 +91,12 @@ const FIGURE_3: Means = Means {
     base: |point| point.contender == "qes_pss_prs" && point.threads == 1,
     contenders: &["random", "qes", "qes_pss", "qes_pss_prs", "depth_first"],
     arithmetic: true,
-    papers: &[("the paper, on 40 cores", &[Some(25.3), Some(28.9), Some(30.8), Some(33.7), None])],
+    papers: &[Paper {
+        whose: "the paper, on 40 cores",
+        cores: 40,
+        is_arm: false,
+        means: &[Some(25.3), Some(28.9), Some(30.8), Some(33.7), None],
+    }],
 };
 
 /// BLQ's Figures 7 and 12: the geometric mean of its benchmarks.
@@ -55,8 +105,18 @@ const FIGURE_7: Means = Means {
     contenders: &["raft", "raft_dyn", "pw_dyn", "mix", "mix_dyn", "depth_first"],
     arithmetic: false,
     papers: &[
-        ("the paper's 7, 32 cores of ARM", &[Some(1.0), None, Some(1.52), Some(1.29), Some(1.34), None]),
-        ("the paper's 12, 4 cores of x86", &[Some(1.0), None, Some(1.40), Some(1.23), Some(1.35), None]),
+        Paper {
+            whose: "the paper's 7, 32 cores of ARM",
+            cores: 32,
+            is_arm: true,
+            means: &[Some(1.0), None, Some(1.52), Some(1.29), Some(1.34), None],
+        },
+        Paper {
+            whose: "the paper's 12, 4 cores of x86",
+            cores: 4,
+            is_arm: false,
+            means: &[Some(1.0), None, Some(1.40), Some(1.23), Some(1.35), None],
+        },
     ],
 };
 
@@ -186,7 +246,7 @@ fn beside(means: &Means, points: &[Point], measured: &[Vec<Run>]) -> String {
         let mean = sum / workloads.len() as f64;
         text += &format!("{:>13.2}", if means.arithmetic { mean } else { mean.exp() });
     }
-    for (whose, values) in means.papers {
+    for Paper { whose, means: values, .. } in means.papers {
         text += &format!("\n{whose:36}");
         for value in *values {
             text += &value.map_or_else(|| format!("{:>13}", "-"), |value| format!("{value:>13.2}"));

@@ -35,15 +35,18 @@ pub(crate) const EXPERIMENTS: [Experiment; 8] = [
 ];
 
 const fn entry(name: &'static str, plan: fn(&Setting<'_>) -> Vec<Point>) -> Experiment {
-    Experiment::new(name, plan).panels(&BESIDE_BOOST).note(|unit, workload| {
-        let says = [
-            (OVER_BOOST.unit, figures::PAPER),
-            (OVER_CAF.unit, figures::BESIDE_CAF),
-            (OVER_ONE_WORKER.unit, figures::BY_WORKERS),
-            (OVER_ALONE.unit, figures::STREAM),
-        ];
-        said("The paper", &says, unit, workload)
-    })
+    Experiment::new(name, plan)
+        .panels(&BESIDE_BOOST)
+        .note(|unit, workload| {
+            let says = [
+                (OVER_BOOST.unit, figures::PAPER),
+                (OVER_CAF.unit, figures::BESIDE_CAF),
+                (OVER_ONE_WORKER.unit, figures::BY_WORKERS),
+                (OVER_ALONE.unit, figures::STREAM),
+            ];
+            said("The paper", &says, unit, workload)
+        })
+        .verdicts(figures::verdicts)
 }
 
 /// Figure 11: against Boost's queue.
