@@ -58,9 +58,10 @@ fn main() -> ExitCode {
 
 /// Lists the schemes, one on a line, the default first.
 fn schemes() -> Outcome {
+    let width = Scheme::names().map(str::len).max().unwrap_or(0);
     let mut lines = String::new();
     for name in Scheme::names() {
-        lines += &format!("{name:12} {}\n", Scheme::named(name)?.about());
+        lines += &format!("{name:width$}  {}\n", Scheme::named(name)?.about());
     }
     emit(&lines)?;
     Ok(ExitCode::SUCCESS)

@@ -386,7 +386,14 @@ fn shells_and_man_know_the_command() {
     }
     assert_eq!(run(top.path(), "completions none").status, 2);
     let ran = run(top.path(), "man pages");
+    let list = ran.stdout;
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
+    for list in [&list, &ran.stdout] {
+        let about = |line: &str| {
+            line.split_once("  ").map(|(name, rest)| name.len() + 2 + rest.len() - rest.trim_start().len())
+        };
+        assert!(list.lines().all(|line| about(line) == list.lines().next().and_then(about)), "one column: {list}");
+    }
     for (page, has) in [("thalweg.1", "schemes"), ("thalweg-run-search.1", "term"), ("thalweg-proof.1", "weaken")] {
         let text = std::fs::read_to_string(top.path().join("pages").join(page)).unwrap();
         assert!(text.contains(has), "{page}");

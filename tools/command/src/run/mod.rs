@@ -67,11 +67,11 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
 fn list() -> Outcome {
     let command = Thalweg::command();
     let run = command.find_subcommand("run").expect("`run` is a subcommand");
-    let lines: Vec<String> = run
-        .get_subcommands()
-        .map(|app| format!("{:8} {}\n", app.get_name(), app.get_about().map(ToString::to_string).unwrap_or_default()))
-        .collect();
-    emit(&lines.concat())?;
+    let width = run.get_subcommands().map(|app| app.get_name().len()).max().unwrap_or(0);
+    let about = |app: &clap::Command| app.get_about().map(ToString::to_string).unwrap_or_default();
+    let lines: String =
+        run.get_subcommands().map(|app| format!("{:width$}  {}\n", app.get_name(), about(app))).collect();
+    emit(&lines)?;
     Ok(ExitCode::SUCCESS)
 }
 
