@@ -345,14 +345,15 @@ pub(crate) struct Running {
     /// The scheme that decides which kernel runs next; `thalweg schemes` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// How many workers run the kernels; not with `raft` [default: one for each core; the default scheme takes as many of
-    /// them as help]
+    /// How many workers run the kernels; not with `raft` and `raft_dyn`, which have a thread for each kernel [default: one for each
+    /// core; the default scheme takes as many of them as help]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) workers: Option<u16>,
     /// Keeps each worker on a core of its own, if there are as many cores as workers
     #[arg(long)]
     pub(crate) pinned: bool,
-    /// Gives each worker kernels to keep to, so that those with much traffic between them are near each other; includes `--pinned`
+    /// Gives each worker kernels to keep to, so that those with much traffic between them are near each other; includes `--pinned`. Only
+    /// with the default scheme, `pw`, `pw_dyn`, `mix` and `mix_dyn`
     #[arg(long)]
     pub(crate) partitioned: bool,
     /// How the report is printed. As `json` or `dot`, standard output has nothing else

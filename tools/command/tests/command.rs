@@ -134,6 +134,25 @@ fn the_scheme_and_the_workers_are_those_that_were_asked_for() {
     }
 }
 
+/// The guide names the schemes, and so does the error.
+#[test]
+fn a_partition_is_for_the_schemes_that_keep_to_it() {
+    let top = tree();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/src/placement.md");
+    let page = fs::read_to_string(page).unwrap();
+    let sentence = page.lines().find(|line| line.contains("keep to a partition")).expect("the guide says which");
+    let (keep, _) = sentence.split_once("keep to a partition").unwrap();
+    for name in Scheme::names() {
+        let ran = run(top.path(), &format!("run search --term fish --input docs --partitioned --scheme {name}"));
+        let keeps = name == Scheme::default().name() || keep.contains(&format!("`{name}`"));
+        assert_eq!((ran.status, ran.stdout.is_empty()), if keeps { (0, false) } else { (2, true) }, "{name}");
+        let told = format!(
+            "the scheme {name} does not keep to a partition; leave out --partitioned, or take one of depth_first pw pw_dyn mix mix_dyn"
+        );
+        assert!(keeps || ran.stderr.contains(&told), "{name}: {}", ran.stderr);
+    }
+}
+
 /// The CPUs that a thread may use, by the text of its `status` in /proc.
 #[cfg(target_os = "linux")]
 fn cpus(status: &str) -> String {
@@ -174,6 +193,9 @@ fn bad_values_are_refused_by_name_before_anything_runs() {
         ("run search --term fish --input docs --scheme nonsense", "nonsense"),
         ("run search --term fish --input docs --workers 0", "1..=1024"),
         ("run search --term fish --input docs --scheme raft --workers 1", "leave out --workers"),
+        ("run search --term fish --input docs --scheme raft_dyn --workers 1", "leave out --workers"),
+        ("run frames --input b.txt --output out --scheme qes --partitioned", "qes does not keep to a partition"),
+        ("run mergesort --paper --scheme raft_dyn --partitioned", "raft_dyn does not keep to a partition"),
         ("run search --term fish --input docs --count --report json", "--report"),
         ("run search --term fish", "--input"),
         ("run frames --input b.txt --output out", "not a capture file"),

@@ -75,6 +75,7 @@ pub(super) fn run(args: Args) -> Outcome {
         }
     }
     let (form, input) = if args.paper {
+    let scheme = args.running.scheme()?;
         remark("the paper sorts a thousand million numbers, this a tenth of them");
         (Form::Integers, Input::MadeUp(PAPER))
     } else {
@@ -85,7 +86,7 @@ pub(super) fn run(args: Args) -> Outcome {
     if let Some(folder) = args.temporary {
         config.temporary = folder;
     }
-    config.scheme = args.running.scheme()?;
+    config.scheme = scheme;
     let lengths = args.input.iter().map(|input| fs::metadata(input).ok().filter(fs::Metadata::is_file));
     let length = lengths.map(|metadata| metadata.map(|metadata| metadata.len())).sum::<Option<u64>>();
     let session = Session::new(length.filter(|_| !args.input.is_empty()))?;

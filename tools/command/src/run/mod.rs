@@ -106,6 +106,12 @@ fn is_standard_output(_path: &Path) -> bool {
     false
 }
 
+/// The schemes that keep to a partition, the default first. Under a partition `random` would choose nothing at random, and all
+/// others look at it only where they have nothing else to do, or not at all.
+fn partitioned() -> [&'static str; 5] {
+    [Scheme::default().name(), "pw", "pw_dyn", "mix", "mix_dyn"]
+}
+
 impl Running {
     /// The scheme that was asked for.
     fn scheme(&self) -> Result<Scheme, Box<dyn Error>> {
@@ -122,6 +128,14 @@ impl Running {
                 .into());
             }
             scheme = scheme.workers(usize::from(workers));
+        }
+        if self.partitioned && !partitioned().contains(&scheme.name()) {
+            return Err(format!(
+                "the scheme {} does not keep to a partition; leave out --partitioned, or take one of {}",
+                scheme.name(),
+                partitioned().join(" ")
+            )
+            .into());
         }
         Ok(scheme.pinned(self.pinned).partitioned(self.partitioned))
     }
