@@ -386,7 +386,14 @@ fn the_lists_name_what_there_is() {
     let here = Path::new(".");
     let ran = run(here, "run --list");
     assert!(["search ", "frames ", "fm "].iter().all(|app| ran.stdout.contains(app)), "{}", ran.stdout);
+    let list = ran.stdout;
     let ran = run(here, "schemes");
+    for list in [&list, &ran.stdout] {
+        let about = |line: &str| {
+            line.split_once("  ").map(|(name, rest)| name.len() + 2 + rest.len() - rest.trim_start().len())
+        };
+        assert!(list.lines().all(|line| about(line) == list.lines().next().and_then(about)), "one column: {list}");
+    }
     let schemes: Vec<_> = ran.stdout.lines().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!((ran.status, schemes[0]), (0, Scheme::default().name()));
     assert_eq!(schemes, Scheme::names().collect::<Vec<_>>());
@@ -405,20 +412,23 @@ fn shells_and_man_know_the_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = run(top.path(), &format!("completions {shell}"));
         assert!(ran.status == 0 && ran.stdout.contains("schemes"), "{shell}: {}", ran.stderr);
+        assert!(["publish", "calibrate", "longer"].iter().all(|word| ran.stdout.contains(word)), "{shell}");
     }
     assert_eq!(run(top.path(), "completions none").status, 2);
     let ran = run(top.path(), "man pages");
-    let list = ran.stdout;
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    for list in [&list, &ran.stdout] {
-        let about = |line: &str| {
-            line.split_once("  ").map(|(name, rest)| name.len() + 2 + rest.len() - rest.trim_start().len())
-        };
-        assert!(list.lines().all(|line| about(line) == list.lines().next().and_then(about)), "one column: {list}");
-    }
-    for (page, has) in [("thalweg.1", "schemes"), ("thalweg-run-search.1", "term"), ("thalweg-proof.1", "weaken")] {
+    for (page, has) in [
+        ("thalweg.1", "schemes"),
+        ("thalweg-run-search.1", "term"),
+        ("thalweg-proof.1", "weaken"),
+        ("thalweg-lab.1", "publish"),
+        ("thalweg-lab-run.1", "seeds"),
+        ("thalweg-sim.1", "calibrate"),
+    ] {
         let text = std::fs::read_to_string(top.path().join("pages").join(page)).unwrap();
         assert!(text.contains(has), "{page}");
+        let title = format!(".TH {} 1  \"thalweg {}\"", page.trim_end_matches(".1"), env!("CARGO_PKG_VERSION"));
+        assert!(text.contains(&title), "{page}: {text}");
     }
     fs::write(top.path().join("file"), "").unwrap();
     let ran = run(top.path(), "man file");
@@ -439,12 +449,22 @@ fn lists_are_in_every_build() {
     }
 }
 
+/// Also what needs another build is understood here: what makes no sense is refused, and help given, before one is asked for.
 #[test]
 #[cfg(not(feature = "lab"))]
 fn what_is_not_built_in_says_how_to_get_it() {
-    let ran = run(Path::new("."), "lab run queues --help");
+    let ran = run(Path::new("."), "lab run queues");
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("`cargo lab run queues --help`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`cargo lab run queues`"), "{}", ran.stderr);
+    for (line, told) in [
+        ("lab run queues --quik", "--quick"),
+        ("lab run queues --seeds 3", "--on <MACHINE"),
+        ("lab run queues --on x86-40 --runs 7", "--runs <N>"),
+        ("sim run queues", "--on <MACHINE"),
+    ] {
+        let ran = run(Path::new("."), line);
+        assert!(ran.status == 2 && ran.stderr.contains(told), "{line}: {}", ran.stderr);
+    }
 }
 
 #[test]
