@@ -1,92 +1,19 @@
-//! `lab list` and `lab run`: arguments in, tables, JSON and pictures out.
+//! `lab` on the machine at hand: arguments in, tables, JSON and pictures out.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand, value_parser};
+use clap::Parser;
 
 use crate::catalogue::{self, Entry, World};
 use crate::figures::applications::{instructions, prices};
 use crate::harness::{BoxError, Effort, Experiment, measure};
 use crate::records::Record;
 use crate::registry::NATIVE;
+use crate::words::{Lab, LabCommand};
 use crate::worlds::here;
-use crate::{chart, machine, publish, table};
-
-/// Measures thalweg against its peers, on this machine, in one run.
-#[derive(Debug, Parser)]
-#[command(name = "lab", bin_name = "thalweg lab", no_binary_name = true)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Lists the experiments
-    List,
-    /// Runs experiments and prints a table for each
-    ///
-    /// Every contender runs once to warm up and then in turn with the others; every result is checked. A run that was
-    /// disturbed, as both CPUs were on one core or their clock was slow, which the host of a virtual machine decides, or as other
-    /// processes took a fifth of a CPU, is made again, three times at most and no more in all than a table has runs; a column counts what is left. Ratios
-    /// refer to the best peer of the same run. Exit status: 0 if everything was right, 1 if a contender failed, 2 for
-    /// arguments that make no sense.
-    #[command(
-        after_help = "Examples:\n  thalweg lab run streams/pipe3 --quick\n  thalweg lab run streams/ --json - > figures.json\n  thalweg lab run thesis/2.9 --quick\n  thalweg lab run all --svg figures.svg"
-    )]
-    Run {
-        /// A name from `lab list`, a family such as `streams/`, or `all`
-        #[arg(required = true, value_name = "NAME")]
-        names: Vec<String>,
-        /// Less work and fewer runs: under half a minute for each experiment that does not say otherwise
-        #[arg(long)]
-        quick: bool,
-        /// Measured runs of each contender, 5 at least; without it 7, and 5 with `--quick`. More runs tell contenders apart on a restless machine
-        #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(5..=999))]
-        runs: Option<u16>,
-        /// Writes a line of JSON for each contender; `-` is the standard output, instead of the tables
-        #[arg(long, value_name = "FILE")]
-        json: Option<PathBuf>,
-        /// Draws the figures as bars with ranges
-        #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
-    },
-    /// Measures what the applications' kernels compute for a message, on one worker
-    ///
-    /// A modelled machine sees what threads share. What a kernel computes by itself it is told: `danbi/applications` and `blq/applications` charge
-    /// these prices.
-    Prices {
-        /// Applications, if not all
-        #[arg(value_name = "NAME")]
-        names: Vec<String>,
-        /// Keeps them in docs/measured/prices.jsonl, and leaves other applications there as they are
-        #[arg(long)]
-        write: bool,
-        /// The fewest messages: prices to look at, not to keep
-        #[arg(long, conflicts_with = "write")]
-        quick: bool,
-    },
-    /// Runs experiments, and keeps what they gave under docs/measured
-    ///
-    /// Refuses a machine that is disturbed at every second look, and runs that were and could not be made again, and says why: both CPUs on one
-    /// core, a slow clock, other processes at work. What only counts is not refused. Tables of pages follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
-    Publish {
-        /// A name from `lab list`, a family such as `streams/`, or `all`
-        #[arg(required = true, value_name = "NAME")]
-        names: Vec<String>,
-        /// Less work and fewer runs
-        #[arg(long)]
-        quick: bool,
-        /// Measured runs of each contender, 5 at least
-        #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(5..=999))]
-        runs: Option<u16>,
-        /// The machine's folder under docs/measured, if it is not to be named after the processor
-        #[arg(long, value_name = "FOLDER")]
-        machine: Option<String>,
-    },
-}
+use crate::{chart, machine, publish, table, tables};
 
 const TROUBLE: u8 = 2;
 
@@ -104,7 +31,7 @@ pub fn run(args: impl Iterator<Item = String>) -> ExitCode {
     if let Some(code) = instructions::child() {
         return code;
     }
-    let arguments = match Arguments::try_parse_from(args) {
+    let arguments = match Lab::try_parse_from(args) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Printing fails only if nobody reads, and then there is nobody to tell.
@@ -126,13 +53,13 @@ fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> Result<ExitCode, BoxError> {
+fn execute(command: LabCommand, out: &mut dyn Write, progress: &mut dyn Write) -> Result<ExitCode, BoxError> {
     match command {
-        Command::List => {
+        LabCommand::List => {
             write!(out, "{}", catalogue::list())?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Prices { names, write, quick } => {
+        LabCommand::Prices { names, write, quick } => {
             if cfg!(debug_assertions) {
                 return Err("built without optimisation, these prices mean nothing; use `cargo lab prices`".into());
             }
@@ -145,11 +72,15 @@ fn execute(command: Command, out: &mut dyn Write, progress: &mut dyn Write) -> R
             }
             Ok(ExitCode::SUCCESS)
         }
-        Command::Publish { names, quick, runs, machine } => {
+        LabCommand::Publish { names, quick, runs, machine } => {
             let experiments = select(&names)?;
             publish(&experiments, quick, runs, machine, progress)
         }
-        Command::Run { names, quick, runs, json, svg } => {
+        LabCommand::Tables { check, proved } => Ok(tables::run(check, proved)),
+        LabCommand::Check { .. } | LabCommand::Run { on: Some(_), .. } => {
+            Err("no machine is modelled in this build; `cargo lab` builds one for `check` and `run --on`".into())
+        }
+        LabCommand::Run { names, quick, runs, json, svg, .. } => {
             let experiments = select(&names)?;
             run_all(&experiments, &effort(quick, runs), json, svg, out, progress)
         }
@@ -268,10 +199,10 @@ mod tests {
 
     #[test]
     fn a_median_has_five_runs_at_least() {
-        let parse = |runs: &str| Arguments::try_parse_from(["run", "streams/pipe3", "--runs", runs]);
+        let parse = |runs: &str| Lab::try_parse_from(["run", "streams/pipe3", "--runs", runs]);
         let refused = parse("4").unwrap_err().to_string();
         assert!(refused.contains("4 is not in 5..=999"), "{refused}");
-        assert!(matches!(parse("21").unwrap().command, Command::Run { runs: Some(21), .. }));
+        assert!(matches!(parse("21").unwrap().command, LabCommand::Run { runs: Some(21), .. }));
         let runs = |quick, runs| effort(quick, runs).runs;
         assert_eq!((runs(false, None), runs(true, None)), (7, 5));
         assert_eq!((runs(false, Some(21)), runs(true, Some(6))), (21, 6));

@@ -10,6 +10,7 @@
 //! | room | what is in it |
 //! |---|---|
 //! | [`catalogue`] | the names of all experiments, and what each asks; without any dependency, so that a list costs no build |
+//! | `words` | what `lab` and `sim` take, with clap alone |
 //! | `registry` | the experiment behind each name |
 //! | `workloads` | what is computed, so that every contender does the same and every run is checked |
 //! | `baselines` | the rivals that are written here, from their papers |
@@ -32,6 +33,8 @@
 pub mod catalogue;
 #[cfg(any(feature = "machines", feature = "native"))]
 mod registry;
+#[cfg(feature = "words")]
+pub mod words;
 
 // These run on modelled machines, too, which see what goes through the facade.
 #[cfg(any(feature = "machines", feature = "native"))]

@@ -158,8 +158,8 @@ pub(crate) struct Proof {
     after_help = "\
 Each application has its own --help with examples, such as `thalweg run search --help`.
 
-An interrupt (Ctrl-C) ends a run in good order: no more is read, what was read is finished, results and report are
-printed, and the exit status is 130. So do termination (143) and hang-up (129). A second one ends it at once, and takes
+An interrupt (Ctrl-C) ends a run in good order: no more is read, what was read is finished, results and report are \
+printed, and the exit status is 130. So do termination (143) and hang-up (129). A second one ends it at once, and takes \
 temporary files away too."
 )]
 pub(crate) struct RunArgs {
@@ -201,7 +201,7 @@ Examples:
   thalweg run search --term fn --input . --trace t.json
   thalweg report t.json --svg workers.svg
 
-The table has a column for each run, and how it compares with the first one. Below it stands what a run shows of
+The table has a column for each run, and how it compares with the first one. Below it stands what a run shows of \
 faults, such as a kernel that sets the pace, with the way out.")]
 pub(crate) struct ReportArgs {
     /// What `thalweg run APP --record FILE` wrote; or one trace, of `--trace FILE` or a simulated machine's
@@ -225,11 +225,11 @@ Examples:
   thalweg top 4711 --plain
   thalweg top --web
 
-A program lets its runs be seen if it is started with THALWEG_OBSERVE=1, or calls `thalweg::observe::allow()` (feature
-`observe` of the library). Only its own user can look: through a socket in $XDG_RUNTIME_DIR/thalweg, or thalweg-UID in
+A program lets its runs be seen if it is started with THALWEG_OBSERVE=1, or calls `thalweg::observe::allow()` (feature \
+`observe` of the library). Only its own user can look: through a socket in $XDG_RUNTIME_DIR/thalweg, or thalweg-UID in \
 the folder for temporary files.
 
-Keys: arrows choose, Enter opens, Esc goes back, t shows a table, Space holds the picture, ? helps, q quits. NO_COLOR=1
+Keys: arrows choose, Enter opens, Esc goes back, t shows a table, Space holds the picture, ? helps, q quits. NO_COLOR=1 \
 does without colours.")]
 pub(crate) struct TopArgs {
     /// The process to look at: its number, or a part of how it was started [default: all]
@@ -257,20 +257,20 @@ Examples:
   thalweg daemon status
   THALWEG_DAEMON_WEIGHT=3 thalweg run search --term fn --input /usr
 
-Two applications that each start a worker for every core get in each other's way. With a daemon each is told how many
+Two applications that each start a worker for every core get in each other's way. With a daemon each is told how many \
 workers may work, by what the others could use at that moment, and changes that within milliseconds.
 
-Applications find the daemon by themselves: those of this command, and programs that use the library with its feature
-`daemon`. They look at THALWEG_DAEMON, a path (0: take no part), or else in the default place: daemon.sock in
-$XDG_RUNTIME_DIR/thalweg, or in thalweg-UID in the folder for temporary files. A program that was started before the daemon
+Applications find the daemon by themselves: those of this command, and programs that use the library with its feature \
+`daemon`. They look at THALWEG_DAEMON, a path (0: take no part), or else in the default place: daemon.sock in \
+$XDG_RUNTIME_DIR/thalweg, or in thalweg-UID in the folder for temporary files. A program that was started before the daemon \
 joins with its next run, or at once if THALWEG_DAEMON is set. THALWEG_DAEMON_WEIGHT is the weight of a process, 1 to 100.
 
-  delay  cores go to the application whose work waits longest, and each is sure of half of its fair share
+  delay  cores go to whose work waits longest; half of a fair share is sure
   fair   cores are shared by weight among those that could use more
   fixed  cores are shared by weight, whoever could use them or not
 
-Each application has at least one core. One that is killed gives back what it had at once. If the daemon is killed, all
-keep what they have, and find the next one; if it ends by an interrupt or SIGTERM, nobody is bounded any more. Nobody ever
+Each application has at least one core. One that is killed gives back what it had at once. If the daemon is killed, all \
+keep what they have, and find the next one; if it ends by an interrupt or SIGTERM, nobody is bounded any more. Nobody ever \
 waits for it. Only processes of its own user are let in."
 )]
 pub(crate) struct DaemonArgs {
@@ -345,14 +345,15 @@ pub(crate) struct Running {
     /// The scheme that decides which kernel runs next; `thalweg schemes` lists them
     #[arg(long, value_name = "NAME")]
     pub(crate) scheme: Option<String>,
-    /// How many workers run the kernels; not with `raft` [default: one for each core; the default scheme takes as many of
-    /// them as help]
+    /// How many workers run the kernels; not with `raft` and `raft_dyn`, which have a thread for each kernel [default: one for each
+    /// core; the default scheme takes as many of them as help]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) workers: Option<u16>,
     /// Keeps each worker on a core of its own, if there are as many cores as workers
     #[arg(long)]
     pub(crate) pinned: bool,
-    /// Gives each worker kernels to keep to, so that those with much traffic between them are near each other; includes `--pinned`
+    /// Gives each worker kernels to keep to, so that those with much traffic between them are near each other; includes `--pinned`. Only
+    /// with the default scheme, `pw`, `pw_dyn`, `mix` and `mix_dyn`
     #[arg(long)]
     pub(crate) partitioned: bool,
     /// How the report is printed. As `json` or `dot`, standard output has nothing else
@@ -391,25 +392,28 @@ const FORWARDING: [&str; 12] = [
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  thalweg run frames --generate 100000 --output capture.pcap
-  thalweg run frames --input capture.pcap --output dns.pcap --keep 'udp and port 53'
-  tcpdump -i eth0 -w - | thalweg run frames --input - --output - --drop 'arp or (udp and port 53)' | tcpdump -nr -
-  thalweg run frames --interface eth0 --keep 'tcp and port 80' --output - | tcpdump -nr -
-  thalweg run frames --input capture.pcap --output moved.pcap --rewrite-src 10.0.0.1=192.168.0.1 --drop ip6
+  thalweg run frames --generate 100000 --output in.pcap
+  thalweg run frames --input in.pcap --output dns.pcap --keep 'udp and port 53'
+  tcpdump -i eth0 -w - | thalweg run frames --input - --output - \\
+      --drop 'arp or (udp and port 53)' | tcpdump -nr -
+  thalweg run frames --interface eth0 --keep 'tcp and port 80' --output - | \\
+      tcpdump -nr -
+  thalweg run frames --input in.pcap --output moved.pcap \\
+      --rewrite-src 10.0.0.1=192.168.0.1 --drop ip6
 
-Words for --keep and --drop are those of tcpdump: ip, ip6, arp, rarp, vlan [N], mpls [N], pppoes, tcp, udp, sctp, icmp,
-icmp6, proto N, broadcast, multicast, host A, net A/BITS, port N and portrange N-M with src or dst in front, ether host MAC;
+Words for --keep and --drop are those of tcpdump: ip, ip6, arp, rarp, vlan [N], mpls [N], pppoes, tcp, udp, sctp, icmp, \
+icmp6, proto N, broadcast, multicast, host A, net A/BITS, port N and portrange N-M with src or dst in front, ether host MAC; \
 joined by `and`, `or`, `not` and parentheses. A frame goes on if one --keep holds (or there is none) and no --drop does.
 
-Reads pcap and pcapng, and writes the same format. Frames of Ethernet, Linux cooked captures (both versions), raw IP and the
-loopback of BSD are looked at, behind VLAN tags, MPLS labels, PPPoE and SNAP; frames of other link types pass as they are.
-Rewritten are the addresses of Ethernet, IPv4, IPv6 and ARP, and those of a packet that an ICMP error quotes. Left alone are
-packets within packets (tunnels, MPLS pseudowires), the nodes of source routes, addresses in the data of a protocol (as of
-neighbour discovery), and a check sequence that was captured at the end of a frame. Checksums of IPv4, TCP, UDP, UDP-Lite,
-DCCP, ICMPv6 and of ICMP errors follow a rewritten address. What is not rewritten stays as it is, byte by byte, but for the
+Reads pcap and pcapng, and writes the same format. Frames of Ethernet, Linux cooked captures (both versions), raw IP and the \
+loopback of BSD are looked at, behind VLAN tags, MPLS labels, PPPoE and SNAP; frames of other link types pass as they are. \
+Rewritten are the addresses of Ethernet, IPv4, IPv6 and ARP, and those of a packet that an ICMP error quotes. Left alone are \
+packets within packets (tunnels, MPLS pseudowires), the nodes of source routes, addresses in the data of a protocol (as of \
+neighbour discovery), and a check sequence that was captured at the end of a frame. Checksums of IPv4, TCP, UDP, UDP-Lite, \
+DCCP, ICMPv6 and of ICMP errors follow a rewritten address. What is not rewritten stays as it is, byte by byte, but for the \
 lengths of pcapng sections, which become unknown (-1).
 
-From a capture that is cut off or corrupt, all frames before that are written, and the exit status is 2. Where it is
+From a capture that is cut off or corrupt, all frames before that are written, and the exit status is 2. Where it is \
 corrupt is told in bytes and records; the header of a pcap file is record 1, and in pcapng each block is a record.
 
 Both files can be pipes, and `-` for standard input and output. With the output there, the summary goes to standard error.")]

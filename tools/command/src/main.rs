@@ -58,18 +58,30 @@ fn main() -> ExitCode {
 
 /// Lists the schemes, one on a line, the default first.
 fn schemes() -> Outcome {
+    let width = Scheme::names().map(str::len).max().unwrap_or(0);
     let mut lines = String::new();
     for name in Scheme::names() {
-        lines += &format!("{name:12} {}\n", Scheme::named(name)?.about());
+        lines += &format!("{name:width$}  {}\n", Scheme::named(name)?.about());
     }
     emit(&lines)?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// The command with the words of the lab and the simulator, which take theirs apart themselves.
+fn whole() -> clap::Command {
+    let with_words = |own: clap::Command, tool: clap::Command| {
+        let about = own.get_about().cloned().unwrap_or_default();
+        tool.about(about).no_binary_name(false)
+    };
+    Thalweg::command()
+        .mut_subcommand("lab", |own| with_words(own, thalweg_lab::words::lab()))
+        .mut_subcommand("sim", |own| with_words(own, thalweg_lab::words::sim()))
+}
+
 /// Prints the completions for a shell.
 fn completions(shell: clap_complete::Shell) -> Outcome {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Thalweg::command(), "thalweg", &mut text);
+    clap_complete::generate(shell, &mut whole(), "thalweg", &mut text);
     emit(&String::from_utf8(text)?)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -78,9 +90,20 @@ fn completions(shell: clap_complete::Shell) -> Outcome {
 fn man(folder: &Path) -> Outcome {
     let cannot = |error: std::io::Error| format!("cannot write to {}: {error}", folder.display());
     std::fs::create_dir_all(folder).map_err(cannot)?;
-    clap_mangen::generate_to(Thalweg::command(), folder).map_err(cannot)?;
+    let mut command = whole().disable_help_subcommand(true);
+    command.build();
+    pages(&command, folder).map_err(cannot)?;
     emit(&format!("{} has thalweg.1 and the pages of its subcommands\n", folder.display()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the page of a command and those of its subcommands. All say that they are of thalweg, and which version.
+fn pages(command: &clap::Command, folder: &Path) -> std::io::Result<()> {
+    for subcommand in command.get_subcommands() {
+        pages(subcommand, folder)?;
+    }
+    let source = concat!("thalweg ", env!("CARGO_PKG_VERSION"));
+    clap_mangen::Man::new(command.clone()).source(source).generate_to(folder).map(drop)
 }
 
 #[cfg(feature = "instrument")]
@@ -107,19 +130,27 @@ fn lab(args: Vec<String>) -> Outcome {
         emit(&answer)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let on_machine = args.iter().any(|word| word == "--on" || word.starts_with("--on="));
-    if on_machine || args.first().is_some_and(|word| word == "check") {
+    let on_machine = args.iter().any(|word| word == "--on" || word.starts_with("--on="))
+        || args.first().is_some_and(|word| word == "check");
+    #[cfg(all(feature = "lab", not(feature = "instrument")))]
+    if !on_machine {
+        return Ok(thalweg_lab::run(args.into_iter()));
+    }
+    understand(thalweg_lab::words::lab(), &args);
+    if on_machine {
         return sim(args);
     }
-    #[cfg(all(feature = "lab", not(feature = "instrument")))]
-    return Ok(thalweg_lab::run(args.into_iter()));
-    #[cfg(not(all(feature = "lab", not(feature = "instrument"))))]
-    {
-        let command = words("cargo lab", &args);
-        if cfg!(feature = "lab") {
-            return Err(format!("nothing is measured in a build with the feature `instrument`, where each access asks for an engine: `{command}` builds without").into());
-        }
-        Err(format!("built without the lab; in a checkout of thalweg, `{command}` builds and runs it").into())
+    let command = words("cargo lab", &args);
+    if cfg!(feature = "lab") {
+        return Err(format!("nothing is measured in a build with the feature `instrument`, where each access asks for an engine: `{command}` builds without").into());
+    }
+    Err(format!("built without the lab; in a checkout of thalweg, `{command}` builds and runs it").into())
+}
+
+/// Answers a question for help, and words that make no sense, whatever is built in.
+fn understand(tool: clap::Command, args: &[String]) {
+    if let Err(error) = tool.try_get_matches_from(args) {
+        error.exit();
     }
 }
 
@@ -135,6 +166,7 @@ fn sim(args: Vec<String>) -> Outcome {
     );
     #[cfg(not(feature = "instrument"))]
     {
+        understand(thalweg_lab::words::sim(), &args);
         let command = words("cargo sim", &args);
         Err(format!("built without the simulated machine; in a checkout of thalweg, `{command}` builds and runs it")
             .into())

@@ -134,6 +134,25 @@ fn the_scheme_and_the_workers_are_those_that_were_asked_for() {
     }
 }
 
+/// The guide names the schemes, and so does the error.
+#[test]
+fn a_partition_is_for_the_schemes_that_keep_to_it() {
+    let top = tree();
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/src/placement.md");
+    let page = fs::read_to_string(page).unwrap();
+    let sentence = page.lines().find(|line| line.contains("keep to a partition")).expect("the guide says which");
+    let (keep, _) = sentence.split_once("keep to a partition").unwrap();
+    for name in Scheme::names() {
+        let ran = run(top.path(), &format!("run search --term fish --input docs --partitioned --scheme {name}"));
+        let keeps = name == Scheme::default().name() || keep.contains(&format!("`{name}`"));
+        assert_eq!((ran.status, ran.stdout.is_empty()), if keeps { (0, false) } else { (2, true) }, "{name}");
+        let told = format!(
+            "the scheme {name} does not keep to a partition; leave out --partitioned, or take one of depth_first pw pw_dyn mix mix_dyn"
+        );
+        assert!(keeps || ran.stderr.contains(&told), "{name}: {}", ran.stderr);
+    }
+}
+
 /// The CPUs that a thread may use, by the text of its `status` in /proc.
 #[cfg(target_os = "linux")]
 fn cpus(status: &str) -> String {
@@ -174,6 +193,9 @@ fn bad_values_are_refused_by_name_before_anything_runs() {
         ("run search --term fish --input docs --scheme nonsense", "nonsense"),
         ("run search --term fish --input docs --workers 0", "1..=1024"),
         ("run search --term fish --input docs --scheme raft --workers 1", "leave out --workers"),
+        ("run search --term fish --input docs --scheme raft_dyn --workers 1", "leave out --workers"),
+        ("run frames --input b.txt --output out --scheme qes --partitioned", "qes does not keep to a partition"),
+        ("run mergesort --paper --scheme raft_dyn --partitioned", "raft_dyn does not keep to a partition"),
         ("run search --term fish --input docs --count --report json", "--report"),
         ("run search --term fish", "--input"),
         ("run frames --input b.txt --output out", "not a capture file"),
@@ -364,7 +386,14 @@ fn the_lists_name_what_there_is() {
     let here = Path::new(".");
     let ran = run(here, "run --list");
     assert!(["search ", "frames ", "fm "].iter().all(|app| ran.stdout.contains(app)), "{}", ran.stdout);
+    let list = ran.stdout;
     let ran = run(here, "schemes");
+    for list in [&list, &ran.stdout] {
+        let about = |line: &str| {
+            line.split_once("  ").map(|(name, rest)| name.len() + 2 + rest.len() - rest.trim_start().len())
+        };
+        assert!(list.lines().all(|line| about(line) == list.lines().next().and_then(about)), "one column: {list}");
+    }
     let schemes: Vec<_> = ran.stdout.lines().map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!((ran.status, schemes[0]), (0, Scheme::default().name()));
     assert_eq!(schemes, Scheme::names().collect::<Vec<_>>());
@@ -383,13 +412,23 @@ fn shells_and_man_know_the_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let ran = run(top.path(), &format!("completions {shell}"));
         assert!(ran.status == 0 && ran.stdout.contains("schemes"), "{shell}: {}", ran.stderr);
+        assert!(["publish", "calibrate", "longer"].iter().all(|word| ran.stdout.contains(word)), "{shell}");
     }
     assert_eq!(run(top.path(), "completions none").status, 2);
     let ran = run(top.path(), "man pages");
     assert_eq!((ran.status, ran.stderr.as_str()), (0, ""));
-    for (page, has) in [("thalweg.1", "schemes"), ("thalweg-run-search.1", "term"), ("thalweg-proof.1", "weaken")] {
+    for (page, has) in [
+        ("thalweg.1", "schemes"),
+        ("thalweg-run-search.1", "term"),
+        ("thalweg-proof.1", "weaken"),
+        ("thalweg-lab.1", "publish"),
+        ("thalweg-lab-run.1", "seeds"),
+        ("thalweg-sim.1", "calibrate"),
+    ] {
         let text = std::fs::read_to_string(top.path().join("pages").join(page)).unwrap();
         assert!(text.contains(has), "{page}");
+        let title = format!(".TH {} 1  \"thalweg {}\"", page.trim_end_matches(".1"), env!("CARGO_PKG_VERSION"));
+        assert!(text.contains(&title), "{page}: {text}");
     }
     fs::write(top.path().join("file"), "").unwrap();
     let ran = run(top.path(), "man file");
@@ -410,12 +449,22 @@ fn lists_are_in_every_build() {
     }
 }
 
+/// Also what needs another build is understood here: what makes no sense is refused, and help given, before one is asked for.
 #[test]
 #[cfg(not(feature = "lab"))]
 fn what_is_not_built_in_says_how_to_get_it() {
-    let ran = run(Path::new("."), "lab run queues --help");
+    let ran = run(Path::new("."), "lab run queues");
     assert_eq!(ran.status, 2);
-    assert!(ran.stderr.contains("`cargo lab run queues --help`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`cargo lab run queues`"), "{}", ran.stderr);
+    for (line, told) in [
+        ("lab run queues --quik", "--quick"),
+        ("lab run queues --seeds 3", "--on <MACHINE"),
+        ("lab run queues --on x86-40 --runs 7", "--runs <N>"),
+        ("sim run queues", "--on <MACHINE"),
+    ] {
+        let ran = run(Path::new("."), line);
+        assert!(ran.status == 2 && ran.stderr.contains(told), "{line}: {}", ran.stderr);
+    }
 }
 
 #[test]

@@ -33,6 +33,8 @@ fn examples_of_the_help_run_one_after_the_other() {
     let mut ran = 0;
     for name in names.lines().filter_map(|line| line.split_whitespace().next()) {
         let help = String::from_utf8(shell(home, &format!("thalweg run {name} --help")).stdout).unwrap();
+        // An example may go on in the next line.
+        let help = help.replace("\\\n", "");
         for line in help.lines().map(str::trim).filter(|line| line.starts_with("thalweg run ") && !line.contains('|')) {
             let is_there = |input: &str| home.join(input).exists();
             let has_input = behind(line, "--generate").is_some() || behind(line, "--input").is_some_and(is_there);

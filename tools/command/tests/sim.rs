@@ -75,6 +75,26 @@ fn a_figure_ends_with_what_became_of_the_papers_numbers() {
     assert_eq!(without_others[0], "thesis/2.8: complex, the thesis 2: not run");
 }
 
+/// A longer run has as many times the messages at every point.
+#[test]
+fn a_longer_run_has_so_many_times_the_messages() {
+    let messages = |options: &str| -> Vec<u64> {
+        let ran = sim(&format!("run sim/lamport --on x86-88t:2 --seeds 1 --json - {options}"));
+        assert_eq!((ran.status, ran.stderr.as_str()), (0, ""), "{options}");
+        let records = ran.stdout.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        records.map(|record| record["params"]["messages"].as_u64().unwrap()).collect()
+    };
+    let usual = messages("--longer 1");
+    assert!(!usual.is_empty() && usual.iter().all(|&messages| messages > 0), "{usual:?}");
+    let twice: Vec<u64> = usual.iter().map(|messages| 2 * messages).collect();
+    assert_eq!(messages("--longer 2"), twice);
+    for (options, told) in [("--longer 0", "1..=1000"), ("--longer 2 --quick", "cannot be used with")] {
+        let ran = sim(&format!("run sim/lamport --on x86-88t:2 --json - {options}"));
+        assert_eq!((ran.status, ran.stdout.as_str()), (2, ""), "{options}");
+        assert!(ran.stderr.contains(told), "{options}: {}", ran.stderr);
+    }
+}
+
 #[test]
 fn machines_and_experiments_are_listed() {
     assert!(sim("machines").stdout.contains("x86-88t     88 threads"));

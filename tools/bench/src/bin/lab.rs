@@ -1,10 +1,10 @@
-//! What `cargo lab`, `cargo sim` and `cargo proof` start: lists are printed at once, anything else by the command, built with what it takes.
+//! What `cargo lab`, `cargo sim` and `cargo proof` start: lists and help are printed at once, anything else by the command, built with what it takes.
 //!
 //! The first argument says for which of the three it was started.
 
 use std::process::{Command, ExitCode};
 
-use thalweg_lab::catalogue::{CLIENTS, list, list_on_machines};
+use thalweg_lab::catalogue::{CLIENTS, help, list, list_on_machines};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -13,8 +13,18 @@ fn main() -> ExitCode {
         ["lab", "list"] => print(&list()),
         ["sim", "list"] => print(&list_on_machines()),
         ["proof", "--list"] => print(CLIENTS),
-        ["lab", "tables", rest @ ..] => tables(rest),
-        [tool, rest @ ..] => command(tool, rest),
+        [tool] => match help(tool, &["--help"]) {
+            Some(text) => {
+                eprint!("{}", by_cargo(text));
+                ExitCode::from(TROUBLE)
+            }
+            None => command(tool, &[]),
+        },
+        [tool, rest @ ..] => match (help(tool, rest), rest) {
+            (Some(text), _) => print(&by_cargo(text)),
+            (None, ["tables", rest @ ..]) if *tool == "lab" => tables(rest),
+            (None, rest) => command(tool, rest),
+        },
         [] => {
             eprintln!("error: this is started by `cargo lab`, `cargo sim` and `cargo proof`");
             ExitCode::from(TROUBLE)
@@ -29,6 +39,13 @@ fn print(text: &str) -> ExitCode {
     use std::io::Write;
     let _ = std::io::stdout().write_all(text.as_bytes());
     ExitCode::SUCCESS
+}
+
+/// The command's text, as it is called here.
+fn by_cargo(text: &str) -> String {
+    ["lab", "proof", "sim"]
+        .iter()
+        .fold(text.to_owned(), |text, tool| text.replace(&format!("thalweg {tool}"), &format!("cargo {tool}")))
 }
 
 /// Builds the command and runs it. What runs on this machine is built without engines, what runs on a modelled one with them.

@@ -130,6 +130,25 @@ pub const ELSEWHERE: (&str, &str, &str) =
 /// What `proof --list` prints: the clients of the model checker, a line each. A test of thalweg-proof compares it with the clients.
 pub const CLIENTS: &str = include_str!("../../../proof/clients.txt");
 
+/// What `lab`, `sim`, `proof` and their subcommands say to `--help`, on 80 columns: a line such as `# lab run`, and the text. A test of the command
+/// compares it.
+const HELP: &str = include_str!("help.txt");
+
+/// The answer to the words behind `lab`, `sim` or `proof`, if they ask for help: `--help` or `-h` anywhere, or `help` in front.
+pub fn help(tool: &str, words: &[&str]) -> Option<&'static str> {
+    let of = |title: &str| {
+        let mut parts = HELP.split("\n# ").map(|part| part.trim_start_matches("# "));
+        parts.find_map(|part| part.strip_prefix(title)?.strip_prefix('\n'))
+    };
+    let subcommand = match words {
+        ["help", word, ..] => Some(word),
+        ["help"] => None,
+        [first, ..] if words.iter().any(|word| ["--help", "-h"].contains(word)) => Some(first),
+        _ => return None,
+    };
+    subcommand.and_then(|word| of(&format!("{tool} {word}"))).or_else(|| of(tool))
+}
+
 /// Where experiments run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum World {

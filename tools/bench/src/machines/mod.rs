@@ -7,16 +7,17 @@ pub(crate) mod pictures;
 mod runs;
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 use thalweg_figure::draw;
 use thalweg_sim::{Device, Failure, Machine, Routing, in_parallel};
 
 use crate::catalogue::{self, Entry};
 use crate::figures::vl;
 use crate::registry::on_machines;
+use crate::words::{Modelled, Sim, SimCommand};
 use crate::worlds::World;
 use crate::worlds::experiment::{Experiment, Setting};
 use crate::worlds::point::{Point, Run};
@@ -36,102 +37,6 @@ pub struct Console {
     pub spinner: fn() -> indicatif::ProgressBar,
 }
 
-/// Runs queues and streams on a modelled machine of many cores.
-#[derive(Debug, Parser)]
-#[command(name = "sim", bin_name = "thalweg sim", no_binary_name = true)]
-struct Arguments {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Lists the experiments
-    List,
-    /// Lists the machines; with a name, what its numbers are from
-    Machines {
-        /// A machine's name, or a machine file
-        name: Option<String>,
-    },
-    /// Fits a machine file to the machine at hand, and says how far the model is off there
-    ///
-    /// Builds and runs the native measurements (`tools/bench/src/micro`, without engines; some fifteen seconds, on a machine
-    /// that does nothing else), then the same functions on the model.
-    Calibrate {
-        /// Takes native figures that `micro` printed earlier instead of measuring
-        #[arg(long, value_name = "FILE")]
-        native: Option<PathBuf>,
-        /// Writes the machine file there instead of printing it
-        #[arg(long, value_name = "FILE")]
-        out: Option<PathBuf>,
-    },
-    /// Runs short forms of the figures, and compares them digit by digit with what is published
-    ///
-    /// The same command gives the same numbers on every host. Some three minutes on two CPUs. Exit status: 0 if all are as they were, 2 if not.
-    Check {
-        /// Puts what comes out in the place of what is published
-        #[arg(long)]
-        write: bool,
-    },
-    /// Runs experiments, or a program of yours, and prints a table for each
-    ///
-    /// A program is an example or a binary of the package around here whose `main` is `thalweg_sim::main`; it is built
-    /// and run on 1, 2, 4 ... threads. The same command gives the same numbers everywhere. Exit status: 0 if all went
-    /// well, 2 if not.
-    #[command(after_help = "\
-Examples:
-  thalweg sim run sim/bbq --on x86-88t
-  thalweg sim run sim/farm --on arm-96t:32 --lines
-  thalweg sim run sim/lamport --on my-machine.toml --json -
-  thalweg sim run danbi/applications --on x86-40 --only gaussian --only 'qes, 40 cores' --trace rg.json
-  thalweg sim run wide --on x86-88t:64 --trace wide.json")]
-    Run {
-        /// A name from `sim list`, `all`, or the name of one program of yours
-        #[arg(required = true, value_name = "NAME")]
-        names: Vec<String>,
-        /// The machine: a name from `sim machines` or a file ending in .toml, and how many of its threads to use
-        #[arg(long, value_name = "MACHINE[:THREADS]")]
-        on: String,
-        /// What Virtual-Link's routing devices have, where it differs from the usual, in the experiments that have them
-        ///
-        /// devices=1, links=64 (queues of each), entries=64 (slots of prodBuf and consBuf, each), reserve=1 (slots of each
-        /// that belong to an open queue), quota=none (slots of each that a queue may have), in_order=on (a line waits for
-        /// the answer to the one before), way=14 (cycles to the device, and back).
-        #[arg(long, value_name = "OPTION=VALUE,...")]
-        device: Option<Routing>,
-        /// How many seeds each point is run with, 1 to 1000, 3 by default; the tables show the middle one and the range
-        #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1000))]
-        seeds: Option<u64>,
-        /// After how many simulated seconds a run is given up, 60 by default
-        #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-        limit: Option<u64>,
-        /// An eighth of the messages, and one seed unless --seeds is given: figures to look at, not to quote
-        #[arg(long)]
-        quick: bool,
-        /// So many times the messages, 1 to 1000: for what only shows in the long run, as how fair a queue is
-        #[arg(long, value_name = "TIMES", default_value_t = 1, hide_default_value = true, conflicts_with = "quick")]
-        #[arg(value_parser = clap::value_parser!(u16).range(1..=1000))]
-        longer: u16,
-        /// Only points whose workload, contender and label, as progress shows them, have this text; given again, this one too
-        ///
-        /// A part of a figure: what compares it with the paper is left out, and a number that needs other points is *not run*.
-        #[arg(long, value_name = "TEXT")]
-        only: Vec<String>,
-        /// Tells for the largest point of each curve what was accessed, what that cost, and which lines were contended
-        #[arg(long)]
-        lines: bool,
-        /// Writes a line of JSON for each point, beside the tables; `-` is the standard output, instead of the tables
-        #[arg(long, value_name = "FILE")]
-        json: Option<PathBuf>,
-        /// Draws the curves
-        #[arg(long, value_name = "FILE")]
-        svg: Option<PathBuf>,
-        /// Writes who did what when, at the last point of the last experiment, for <https://ui.perfetto.dev>
-        #[arg(long, value_name = "FILE")]
-        trace: Option<PathBuf>,
-    },
-}
-
 /// Runs the command. `args` are the arguments after `sim`.
 ///
 /// # Errors
@@ -139,13 +44,13 @@ Examples:
 /// Arguments that make no sense, files that cannot be written, runs that fail.
 pub fn run(args: Vec<String>, console: &Console) -> Outcome {
     let emit = console.emit;
-    let command = match Arguments::try_parse_from(args) {
+    let command = match Sim::try_parse_from(args) {
         Ok(arguments) => arguments.command,
         Err(error) => error.exit(),
     };
     match command {
-        Command::List => emit(&catalogue::list_on_machines())?,
-        Command::Machines { name: None } => {
+        SimCommand::List => emit(&catalogue::list_on_machines())?,
+        SimCommand::Machines { name: None } => {
             let mut lines = String::new();
             for name in Machine::names() {
                 let machine = Machine::named(name)?;
@@ -153,13 +58,18 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
             }
             emit(&lines)?;
         }
-        Command::Machines { name: Some(name) } => {
+        SimCommand::Machines { name: Some(name) } => {
             let machine = machine(&name)?;
             emit(&format!("{}: {}\n\n{}\n", machine.name(), machine.about(), machine.calibration().trim()))?;
         }
-        Command::Calibrate { native, out } => emit(&calibrate::calibrate(native.as_deref(), out.as_deref())?)?,
-        Command::Check { write } => check::check(write, console)?,
-        Command::Run { names, on, device, seeds, limit, quick, longer, only, lines, json, svg, trace } => {
+        SimCommand::Calibrate { native, out } => emit(&calibrate::calibrate(native.as_deref(), out.as_deref())?)?,
+        SimCommand::Check { write } => check::check(write, console)?,
+        SimCommand::Run { names, on, quick, json, svg, modelled } => {
+            let Modelled { device, seeds, limit, longer, only, lines, trace } = modelled;
+            let device: Option<Routing> = match device {
+                Some(text) => Some(text.parse().map_err(|error| format!("--device {text}: {error}"))?),
+                None => None,
+            };
             let seeds = seeds.unwrap_or(if quick { 1 } else { 3 });
             let (json, svg, trace) = (json.as_deref(), svg.as_deref(), trace.as_deref());
             for (option, path) in [("--svg", svg), ("--trace", trace)] {

@@ -24,6 +24,7 @@ mod layout;
 mod proved;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use crate::catalogue::{self, World};
 pub use data::{Run, load};
@@ -58,6 +59,47 @@ pub struct Page {
 /// A page or a file of figures that cannot be read, and a mark that says nothing that there is.
 pub fn pages(root: &Path) -> Result<Vec<Page>, String> {
     PAGES.iter().map(|page| root.join(page)).map(|path| fill(root, path)).collect()
+}
+
+/// `lab tables`: writes the tables of all pages, or with `check` only says where they differ. With `proved` it first keeps what `cargo proof` printed, which
+/// it reads.
+pub fn run(check: bool, proved: bool) -> ExitCode {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    if proved {
+        match std::io::read_to_string(std::io::stdin())
+            .map_err(|error| format!("cannot read what was printed: {error}"))
+            .and_then(|printed| keep(&root.join("docs/measured"), &printed))
+        {
+            Ok(kept) => kept.iter().for_each(|(file, lines)| {
+                println!("docs/measured/verification/{file}.jsonl: {lines} lines; its first says how they were made");
+            }),
+            Err(error) => return trouble(&error),
+        }
+    }
+    let pages = match pages(&root) {
+        Ok(pages) => pages,
+        Err(error) => return trouble(&error),
+    };
+    let mut differ = false;
+    for page in pages.iter().filter(|page| page.is != page.should_be) {
+        differ = true;
+        let name = page.path.strip_prefix(&root).unwrap_or(&page.path).display();
+        if check {
+            let lines = page.is.lines().zip(page.should_be.lines());
+            let at = lines.take_while(|(is, should_be)| is == should_be).count();
+            eprintln!("{name}, line {}: not what the data says; `cargo lab tables` writes it anew", at + 1);
+        } else if let Err(error) = std::fs::write(&page.path, &page.should_be) {
+            return trouble(&format!("cannot write {name}: {error}"));
+        } else {
+            println!("{name}");
+        }
+    }
+    if check && differ { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn trouble(error: &str) -> ExitCode {
+    eprintln!("error: {error}");
+    ExitCode::from(2)
 }
 
 fn fill(root: &Path, path: PathBuf) -> Result<Page, String> {

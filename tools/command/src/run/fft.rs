@@ -17,11 +17,12 @@ Examples:
   thalweg run fft --generate 480000 --output made-up.wav
   thalweg run fft --input made-up.wav --points 1024 --output made-up.png
   thalweg run fft --input made-up.wav --output spectra.f32
-  thalweg run fft --input radio.u8 --raw-rate 2048000 --form u8 --channels 2 --pairs --output radio.png
+  thalweg run fft --input radio.u8 --raw-rate 2048000 --form u8 \\
+      --channels 2 --pairs --output radio.png
   thalweg run fft --paper
 
-A file that ends in .png becomes a picture: time to the right, frequency upwards, 90 decibels from black to white. Any other
-file has all spectra one after the other, each number as two little-endian f32, from frequency zero up, then those below zero.
+A file that ends in .png becomes a picture: time to the right, frequency upwards, 90 decibels from black to white. Any other \
+file has all spectra one after the other, each number as two little-endian f32, from frequency zero up, then those below zero. \
 The last block is filled with zeros.")]
 pub(crate) struct Args {
     #[command(flatten)]

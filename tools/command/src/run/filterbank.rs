@@ -20,11 +20,13 @@ const PAPER: u64 = 25_600_000;
 #[command(after_help = "\
 Examples:
   thalweg run filterbank --generate 48000 --output made-up.wav
-  thalweg run filterbank --input made-up.wav --gains=-60,-60,0,0,0,0,0,0 --output thin.wav
-  thalweg run filterbank --input made-up.wav --bands 16 --gains 6 --output bass.wav
+  thalweg run filterbank --input made-up.wav --gains=-60,-60,0,0,0,0,0,0 \\
+      --output thin.wav
+  thalweg run filterbank --input made-up.wav --bands 16 --gains 6 \\
+      --output bass.wav
   thalweg run filterbank --paper
 
-The bands are equally wide, from zero to half of the samples per second. Without --gains the sound comes out as it went in
+The bands are equally wide, from zero to half of the samples per second. Without --gains the sound comes out as it went in \
 to a hundredth or so, quieter at the edges of bands; with more --taps these are narrower. The output is a WAV file of f32, as long as the input.")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -20,7 +20,8 @@ const PAPER: u64 = 10_000_000;
 Examples:
   thalweg run fir --generate 480000 --output made-up.wav
   thalweg run fir --input made-up.wav --output dull.wav
-  thalweg run fir --input samples.f32 --raw-rate 48000 --output dull.wav --stages 6
+  thalweg run fir --input samples.f32 --raw-rate 48000 --stages 6 \\
+      --output dull.wav
   thalweg run fir --paper
 
 Without an --output it is measured how loud the sound is, and nothing written.")]

@@ -20,20 +20,22 @@ const PAPER: u64 = 256_000_000;
 #[command(after_help = "\
 Examples:
   rtl_sdr -f 98.5M -s 240000 -n 2400000 iq.u8
-  thalweg run fm --iq --input iq.u8 --raw-rate 240000 --form u8 --output sound.wav
-  thalweg run fm --iq --input iq.u8 --raw-rate 240000 --form u8 --carrier=-50000 --deemphasis 75 --output sound.wav
+  thalweg run fm --iq --input iq.u8 --raw-rate 240000 --form u8 \\
+      --output sound.wav
+  thalweg run fm --iq --input iq.u8 --raw-rate 240000 --form u8 \\
+      --carrier=-50000 --deemphasis 75 --output sound.wav
   thalweg run fm --iq --generate 1000000 --output iq.wav
   thalweg run fm --iq --input iq.wav --output sound.wav
   thalweg run fm --generate 1000000 --output signal.wav
   thalweg run fm --input signal.wav --output sound.wav
   thalweg run fm --paper
 
-With --iq a station is received from a recording of I and Q, a WAV file with two channels or raw samples in turn, of 120 000
-in a second or more. The carrier is expected in the middle of the recording, or --carrier Hz above it; how far from there it was
+With --iq a station is received from a recording of I and Q, a WAV file with two channels or raw samples in turn, of 120 000 \
+in a second or more. The carrier is expected in the middle of the recording, or --carrier Hz above it; how far from there it was \
 is told. The sound is a WAV file of two channels, 48 000 in a second; without a pilot tone both are the same.
 
-Without --iq this is FMRadio of the StreamIt benchmarks: its filters are made for its own rate, 250 MHz, whatever the file's, it
-expects the carrier at a twentieth of the file's rate, and the sound is a WAV file of f32 that is not scaled to -1 ... 1. It has a
+Without --iq this is FMRadio of the StreamIt benchmarks: its filters are made for its own rate, 250 MHz, whatever the file's, it \
+expects the carrier at a twentieth of the file's rate, and the sound is a WAV file of f32 that is not scaled to -1 ... 1. It has a \
 fifth of the samples, and the input has to be a regular file: its length is asked for first.
 
 The output cannot be a pipe: its header is written last.")]

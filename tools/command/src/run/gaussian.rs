@@ -19,10 +19,10 @@ Examples:
   thalweg run gaussian --input photo.jpg --output smooth
   thalweg run gaussian --paper
 
-Reads PNG and JPEG, turns pictures the way the camera was held, and writes PNG with as many bits and channels. Colours are
+Reads PNG and JPEG, turns pictures the way the camera was held, and writes PNG with as many bits and channels. Colours are \
 smoothed as they are in the file. A recursive filter takes as long for a sigma of 100 as for one of 1.
 
-Exit status: 0 if every picture was smoothed, 2 if a file could not be read or something else went wrong, 130 if it was
+Exit status: 0 if every picture was smoothed, 2 if a file could not be read or something else went wrong, 130 if it was \
 interrupted.")]
 pub(crate) struct Args {
     #[command(flatten)]

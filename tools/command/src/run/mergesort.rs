@@ -21,10 +21,11 @@ const PAPER: u64 = 100_000_000;
 Examples:
   thalweg run mergesort --generate 1000000 --output made-up.txt
   thalweg run mergesort --input made-up.txt --output sorted.txt
-  thalweg run mergesort --input numbers.i32 --form i32 --memory 256M --output sorted.i32
+  thalweg run mergesort --input numbers.i32 --form i32 --memory 256M \\
+      --output sorted.i32
   thalweg run mergesort --paper
 
-Lines are sorted as bytes, as `LC_ALL=C sort` does. What does not fit the memory goes to temporary files, which are taken away
+Lines are sorted as bytes, as `LC_ALL=C sort` does. What does not fit the memory goes to temporary files, which are taken away \
 at the end; two runs at a time are merged, and each time what does not fit is written once.")]
 pub(crate) struct Args {
     /// The files to sort, one after the other
@@ -74,6 +75,7 @@ pub(super) fn run(args: Args) -> Outcome {
             return Ok(ExitCode::SUCCESS);
         }
     }
+    let scheme = args.running.scheme()?;
     let (form, input) = if args.paper {
         remark("the paper sorts a thousand million numbers, this a tenth of them");
         (Form::Integers, Input::MadeUp(PAPER))
@@ -85,7 +87,7 @@ pub(super) fn run(args: Args) -> Outcome {
     if let Some(folder) = args.temporary {
         config.temporary = folder;
     }
-    config.scheme = args.running.scheme()?;
+    config.scheme = scheme;
     let lengths = args.input.iter().map(|input| fs::metadata(input).ok().filter(fs::Metadata::is_file));
     let length = lengths.map(|metadata| metadata.map(|metadata| metadata.len())).sum::<Option<u64>>();
     let session = Session::new(length.filter(|_| !args.input.is_empty()))?;

@@ -67,11 +67,11 @@ pub(crate) fn run(args: RunArgs) -> Outcome {
 fn list() -> Outcome {
     let command = Thalweg::command();
     let run = command.find_subcommand("run").expect("`run` is a subcommand");
-    let lines: Vec<String> = run
-        .get_subcommands()
-        .map(|app| format!("{:8} {}\n", app.get_name(), app.get_about().map(ToString::to_string).unwrap_or_default()))
-        .collect();
-    emit(&lines.concat())?;
+    let width = run.get_subcommands().map(|app| app.get_name().len()).max().unwrap_or(0);
+    let about = |app: &clap::Command| app.get_about().map(ToString::to_string).unwrap_or_default();
+    let lines: String =
+        run.get_subcommands().map(|app| format!("{:width$}  {}\n", app.get_name(), about(app))).collect();
+    emit(&lines)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -106,6 +106,12 @@ fn is_standard_output(_path: &Path) -> bool {
     false
 }
 
+/// The schemes that keep to a partition, the default first. Under a partition `random` would choose nothing at random, and all
+/// others look at it only where they have nothing else to do, or not at all.
+fn partitioned() -> [&'static str; 5] {
+    [Scheme::default().name(), "pw", "pw_dyn", "mix", "mix_dyn"]
+}
+
 impl Running {
     /// The scheme that was asked for.
     fn scheme(&self) -> Result<Scheme, Box<dyn Error>> {
@@ -122,6 +128,14 @@ impl Running {
                 .into());
             }
             scheme = scheme.workers(usize::from(workers));
+        }
+        if self.partitioned && !partitioned().contains(&scheme.name()) {
+            return Err(format!(
+                "the scheme {} does not keep to a partition; leave out --partitioned, or take one of {}",
+                scheme.name(),
+                partitioned().join(" ")
+            )
+            .into());
         }
         Ok(scheme.pinned(self.pinned).partitioned(self.partitioned))
     }

@@ -12,8 +12,8 @@ use super::session::Session;
 
 /// What `--input` takes, for the end of a help text.
 pub(super) const FORMS: &str = "\
-An input is a list of edges (two whole numbers in a line, between spaces, tabs, `,` or `|`; # begins a comment), a folder with
-vertex.csv and edge.csv, or a Matrix Market file (coordinate); `-` is standard input. What is none of these is refused with its line.
+An input is a list of edges (two whole numbers in a line, between spaces, tabs, `,` or `|`; # begins a comment), a folder with \
+vertex.csv and edge.csv, or a Matrix Market file (coordinate); `-` is standard input. What is none of these is refused with its line. \
 Edges from a vertex to itself are left out, and an edge that is there twice counts once.";
 
 /// Where a network comes from.

@@ -16,7 +16,7 @@ use crate::terminal::complain;
 
 /// What `--input` takes, for the end of a help text.
 pub(super) const CAPTURES: &str = "\
-A capture is pcap or pcapng, of Ethernet frames, and can be a pipe (/dev/stdin). From one that is cut off or corrupt, all packets before
+A capture is pcap or pcapng, of Ethernet frames, and can be a pipe (/dev/stdin). From one that is cut off or corrupt, all packets before \
 that are verified, and the exit status is 2. Segments of which a part is missing cannot be verified, and are counted apart.";
 
 /// Packets that `--paper` makes up.

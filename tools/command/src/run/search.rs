@@ -25,13 +25,13 @@ Examples:
   thalweg run search -ni --term todo --input . --include '*.rs'
   tail -f log | thalweg run search --lines --term ERROR --input -
 
-Lines, names and counts are printed as by `LC_ALL=C grep -r -F`, in the order in which files are found, with any number of
+Lines, names and counts are printed as by `LC_ALL=C grep -r -F`, in the order in which files are found, with any number of \
 workers. The summary and the report then go to standard error.
 
-The count is that of `LC_ALL=C grep -rahoF WORD PATH... | wc -l`: matches do not overlap, hidden and binary files are
+The count is that of `LC_ALL=C grep -rahoF WORD PATH... | wc -l`: matches do not overlap, hidden and binary files are \
 searched, links inside directories are not followed.
 
-Exit status: 0 if something was found, 1 if not, 2 if a file could not be read or something else went wrong,
+Exit status: 0 if something was found, 1 if not, 2 if a file could not be read or something else went wrong, \
 130 if it was interrupted.")]
 pub(crate) struct Search {
     /// The word to find: any bytes but a line feed

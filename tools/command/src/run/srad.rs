@@ -19,10 +19,10 @@ Examples:
   thalweg run srad --input scan.png --output clean
   thalweg run srad --paper --iterations 10
 
-Reads PNG and JPEG, turns pictures the way the camera was held, and writes PNG with as many bits and channels. Each colour
+Reads PNG and JPEG, turns pictures the way the camera was held, and writes PNG with as many bits and channels. Each colour \
 is worked on by itself; opacity stays as it is. What is made up has speckle: each value times a random number.
 
-Exit status: 0 if every picture was worked on, 2 if a file could not be read or something else went wrong, 130 if it was
+Exit status: 0 if every picture was worked on, 2 if a file could not be read or something else went wrong, 130 if it was \
 interrupted.")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -20,8 +20,7 @@ Examples:
   thalweg run tc --generate 100000
   thalweg run tc --input facebook_combined.txt
 
-{FORMS}
-Which way an edge leads is no matter."))]
+{FORMS} Which way an edge leads is no matter."))]
 pub(crate) struct Tc {
     #[command(flatten)]
     from: From,

@@ -20,10 +20,11 @@ const PAPER: u64 = 600_000 * 6;
 Examples:
   thalweg run tde --generate 54000 --output made-up.wav
   thalweg run tde --input made-up.wav --delay 2.5 --output later.wav
-  thalweg run tde --input pulses.f32 --raw-rate 1000000 --gates 100 --pulses 8 --output same.wav
+  thalweg run tde --input pulses.f32 --raw-rate 1000000 --gates 100 --pulses 8 \\
+      --output same.wav
   thalweg run tde --paper
 
-A block has the first range gate of all pulses, then the next one. Zeros fill the last block. What is delayed beyond the last
+A block has the first range gate of all pulses, then the next one. Zeros fill the last block. What is delayed beyond the last \
 gate is gone.")]
 pub(crate) struct Args {
     #[command(flatten)]
