@@ -10,6 +10,7 @@ use thalweg_queue::{
     research::{lamport, mesh},
     spmc, spsc,
 };
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 
 macro_rules! promises {
@@ -123,12 +124,10 @@ pub(crate) fn grants_of_every_size(queue: impl Granting) {
     let ledger = Ledger::new(tokens);
     let (mut tx, mut rx) = queue.build();
     let mut model = VecDeque::new();
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = Xorshift::new(1);
     let mut made = 0;
     while made < tokens || !model.is_empty() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
+        let state = random.number();
         let size = (state >> 33) as usize % (queue.most() + 2);
         let written = (state >> 20) as usize % (size + 1);
         let commit = state >> 60 != 0;

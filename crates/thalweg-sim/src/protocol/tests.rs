@@ -4,6 +4,7 @@
 use super::*;
 use Distance::{Die, Socket, System};
 use std::collections::HashMap;
+use thalweg_sync::random::Xorshift;
 
 /// Carries values from place to place as the protocol says; what a core reads is what came to its cache.
 #[derive(Clone, Debug, Default)]
@@ -268,31 +269,22 @@ fn an_old_value_is_not_written_back() {
     assert_eq!(machine.write(0, 4, 6).written_back, 1, "line 1 goes");
 }
 
-/// SplitMix64.
-fn random(state: &mut u64, end: u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) % end
-}
-
 /// Every read gives the value of the last write, and no write is lost: each adds one to what was read before, and the
 /// sum at the end is the number of writes.
 fn traffic(topology: Topology, caches: Caches, seed: u64) {
     const LINES: u64 = 40;
     let mut machine: Machine = Protocol::new(topology, caches, Values::default());
     let mut last = [0_u64; LINES as usize];
-    let mut seed = seed;
+    let mut random = Xorshift::new(seed);
     let mut writes = 0;
     for step in 0..2000 {
-        let core = random(&mut seed, topology.all_cores() as u64) as usize;
+        let core = random.index(topology.all_cores());
         // Some lines are hot, and some are in pages of their own.
-        let line = if random(&mut seed, 2) == 0 { random(&mut seed, 4) } else { random(&mut seed, LINES) };
+        let line = if random.below(2) == 0 { random.below(4) } else { random.below(LINES) };
         let address = (line / 8 * u64::from(PAGE) + line % 8) as u32;
         let read = machine.read(core, address);
         assert_eq!(read, last[line as usize], "step {step}: core {core} read an old value of line {line}");
-        if random(&mut seed, 3) == 0 {
+        if random.below(3) == 0 {
             machine.write(core, address, read + 1);
             last[line as usize] += 1;
             writes += 1;

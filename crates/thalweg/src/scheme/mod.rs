@@ -18,9 +18,10 @@ use crate::edge::Storage;
 use crate::error::{Error, Refusal, Result};
 use crate::partition::Partition;
 use crate::topology::Topology;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 
 /// What came of trying to activate a kernel.
@@ -480,7 +481,7 @@ pub struct View<'a> {
     partition: Option<&'a Partition>,
     worker: usize,
     workers: usize,
-    random: Cell<u64>,
+    random: RefCell<Xorshift>,
 }
 
 impl<'a> View<'a> {
@@ -491,7 +492,7 @@ impl<'a> View<'a> {
         worker: usize,
         workers: usize,
     ) -> Self {
-        let random = Cell::new(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(worker as u64 + 1));
+        let random = Xorshift::from_state(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(worker as u64 + 1)).into();
         Self { topology, board, partition, worker, workers, random }
     }
 
@@ -579,14 +580,9 @@ impl<'a> View<'a> {
         self.find_ready(start).map_or(Choice::Sleep, Choice::Run)
     }
 
-    /// A number from xorshift64*: cheap, and good enough to choose among kernels.
+    /// Good enough to choose among kernels.
     fn random(&self) -> u64 {
-        let mut x = self.random.get();
-        x ^= x >> 12;
-        x ^= x << 25;
-        x ^= x >> 27;
-        self.random.set(x);
-        x.wrapping_mul(0x2545_F491_4F6C_DD1D)
+        self.random.borrow_mut().number()
     }
 
     /// A random number below `bound`.

@@ -1,6 +1,7 @@
 //! What caches and lines cost.
 
 use super::{Place, between, each, on_first};
+use crate::lcg::Lcg;
 use std::hint::black_box;
 use thalweg_sync::atomic::{AtomicU64, Ordering::*};
 use thalweg_sync::{CachePadded, hint::code, spin, time};
@@ -45,10 +46,9 @@ fn black_box_register(value: u64) -> u64 {
 /// So many lines, of which each says which is next, in an order that no prefetcher guesses: one cycle through all (Sattolo's shuffle).
 fn chain(count: usize) -> Vec<Line> {
     let mut order: Vec<usize> = (0..count).collect();
-    let mut seed = 1_u64;
+    let mut random = Lcg::new();
     for last in (1..count).rev() {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        order.swap(last, (seed >> 33) as usize % last);
+        order.swap(last, random.number(33) as usize % last);
     }
     order.iter().map(|&next| Line(AtomicU64::new(next as u64))).collect()
 }
