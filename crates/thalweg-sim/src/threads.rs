@@ -242,7 +242,7 @@ pub(crate) struct Times {
 
 /// A hardware thread.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct HardwareThread {
     pub(crate) running: Option<usize>,
     pub(crate) queue: VecDeque<usize>,
     pub(crate) slice_end: u64,
@@ -256,7 +256,7 @@ pub(crate) struct State {
     /// How many hardware threads the program may use.
     pub(crate) parallelism: usize,
     pub(crate) threads: Vec<Thread>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<HardwareThread>,
     /// How many cores the machine has. Hardware threads of one core are so many places apart.
     cores: usize,
     pub(crate) current: usize,
@@ -313,7 +313,7 @@ impl State {
         Self {
             parallelism,
             threads: Vec::new(),
-            places: vec![Place::default(); places],
+            places: vec![HardwareThread::default(); places],
             cores: topology.all_cores(),
             current: 0,
             agenda: Agenda::new(places + 2),

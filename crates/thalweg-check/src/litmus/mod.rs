@@ -88,7 +88,7 @@ mod run;
 pub use board::{Scoreboard, Verdict};
 pub use entry::{Entry, Outcomes};
 pub use program::{
-    Expression, Location, Machine, Operator, Order, Place, Program, Register, Statement, Thread, Update,
+    Address, Expression, Location, Machine, Operator, Order, Program, Register, Statement, Thread, Update,
 };
 
 pub use run::{Found, Manner};

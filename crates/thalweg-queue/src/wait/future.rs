@@ -1,7 +1,7 @@
 //! Pushing and popping as futures.
 
 use super::ends::{popped, push_rest, pushed};
-use super::line::Place;
+use super::line::LinePlace;
 use super::park::{Caller, Sleeper};
 use super::{Park, Pop, Push, Side, Sleep, Wait, both};
 use crate::{PopError, PushError, TryPushError};
@@ -17,7 +17,7 @@ pub(crate) struct Pending<E> {
     end: E,
     side: Side,
     /// Where it is on the list, or was before it was woken.
-    place: Option<Place>,
+    place: Option<LinePlace>,
     /// What both ends share.
     strategy: fn(&E) -> &Park,
 }

@@ -4,7 +4,7 @@
 //!
 //! - **L1** The slots that wait are a chain from `first` to `last`, the oldest first, and `waiting` of them. The free ones are another, from
 //!   `free`, by `after` alone.
-//! - **L2** A number is given once. A [`Place`] whose slot has another number has nobody in it.
+//! - **L2** A number is given once. A [`LinePlace`] whose slot has another number has nobody in it.
 //! - **L3** `unanswered` slots are [`State::Woken`] in `round`: tasks that were woken, have not been heard of since, and for which nobody
 //!   was woken instead.
 
@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 /// A waiter's place: no two are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LinePlace {
     slot: usize,
     number: u64,
 }
@@ -83,7 +83,7 @@ impl Line {
     }
 
     /// A place behind all others.
-    pub(super) fn push(&mut self, sleeper: Sleeper) -> Place {
+    pub(super) fn push(&mut self, sleeper: Sleeper) -> LinePlace {
         let number = self.next;
         self.next += 1;
         let new = Slot { number, before: self.last, after: NONE, state: State::Waiting(sleeper) };
@@ -105,11 +105,11 @@ impl Line {
         self.last = slot;
         self.waiting += 1;
         self.used += 1;
-        Place { slot, number }
+        LinePlace { slot, number }
     }
 
     /// Who waits in `place`. None if there was somebody, who is woken.
-    pub(super) fn waiting(&mut self, place: Place) -> Option<&mut Sleeper> {
+    pub(super) fn waiting(&mut self, place: LinePlace) -> Option<&mut Sleeper> {
         match self.slots.get_mut(place.slot) {
             Some(Slot { number, state: State::Waiting(sleeper), .. }) if *number == place.number => Some(sleeper),
             _ => None,
@@ -117,7 +117,7 @@ impl Line {
     }
 
     /// Empties `place`, and returns who waited there. None if there was somebody, who is woken, and has been heard of now.
-    pub(super) fn remove(&mut self, place: Place) -> Option<Sleeper> {
+    pub(super) fn remove(&mut self, place: LinePlace) -> Option<Sleeper> {
         let slot = self.slots.get(place.slot).filter(|slot| slot.number == place.number)?;
         match slot.state {
             State::Free => None,

@@ -2,7 +2,7 @@
 //!
 //! Threads and futures are on the same list.
 
-use super::line::{Line, Place};
+use super::line::{Line, LinePlace};
 use super::{Deadline, Side, Wait, both};
 use crate::drops::Drops;
 use crate::edges::fenced;
@@ -132,7 +132,7 @@ impl Park {
 
     /// Puts `caller` on the list, or in the place that it had there and has not been woken from. True if it is a new place:
     /// then what it waits for has to be looked at once more (P1).
-    pub(super) fn enlist(&self, side: Side, place: &mut Option<Place>, caller: Caller<'_>) -> bool {
+    pub(super) fn enlist(&self, side: Side, place: &mut Option<LinePlace>, caller: Caller<'_>) -> bool {
         let list = self.list(side);
         if let Some(place) = *place
             && list.lock().waiting(place).is_some_and(|there| caller.is_woken_by(there))
@@ -160,7 +160,7 @@ impl Park {
     }
 
     /// Takes a waiter off the list. False if it was taken off by somebody who wakes it.
-    pub(super) fn delist(&self, side: Side, place: Place) -> bool {
+    pub(super) fn delist(&self, side: Side, place: LinePlace) -> bool {
         let list = self.list(side);
         let mut waiters = list.lock();
         let removed = waiters.remove(place);

@@ -74,9 +74,9 @@ impl Transfer {
     }
 }
 
-/// A place that has a value of a line.
+/// Who has a value of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum Holder {
     /// The first-level cache of a core.
     L1(usize),
     /// The second-level cache of a cluster.
@@ -89,12 +89,12 @@ pub(crate) enum Place {
 /// Who wants to know how values move. The engine does not; the tests do.
 pub(crate) trait Observer {
     /// The value of `line` at `from` came to `to`.
-    fn moved(&mut self, line: u32, from: Place, to: Place);
+    fn moved(&mut self, line: u32, from: Holder, to: Holder);
 }
 
 impl Observer for () {
     #[inline(always)]
-    fn moved(&mut self, _line: u32, _from: Place, _to: Place) {}
+    fn moved(&mut self, _line: u32, _from: Holder, _to: Holder) {}
 }
 
 /// The size of a cache.
@@ -250,7 +250,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             let Some(theirs) = self.l1[sibling].state(line) else { continue };
             if theirs == State::Modified {
                 self.l2[cluster].change(line, State::Modified);
-                self.observer.moved(line, Place::L1(sibling), Place::L2(cluster));
+                self.observer.moved(line, Holder::L1(sibling), Holder::L2(cluster));
             }
             if theirs.is_owned() || write {
                 source = Source::Sibling;
@@ -268,7 +268,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             (false, false) => State::Shared,
         };
         if !had {
-            self.observer.moved(line, Place::L2(cluster), Place::L1(core));
+            self.observer.moved(line, Holder::L2(cluster), Holder::L1(core));
         }
         self.fill_l1(core, line, state);
         source
@@ -300,7 +300,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         self.bring(core, line, from);
         self.enter(core, line, state);
         if !self.victims && !self.directory.get(line).has_copy(die) {
-            self.observer.moved(line, Place::L1(core), Place::Llc(die));
+            self.observer.moved(line, Holder::L1(core), Holder::Llc(die));
             self.keep_copy(die, line, false);
         }
         source
@@ -318,7 +318,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             }
             None if had => {
                 if self.l1[core].state(line).is_none() {
-                    self.observer.moved(line, Place::L2(cluster), Place::L1(core));
+                    self.observer.moved(line, Holder::L2(cluster), Holder::L1(core));
                 }
                 let is_author = self.directory.get(line).author as usize == cluster;
                 if is_author { Source::Reclaim(Distance::Die) } else { Source::Upgrade(Distance::Die) }
@@ -364,7 +364,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     }
 
     /// The nearest place that has the value of `line`, which nobody owns: of a last-level copy and a private cache at one distance, the copy.
-    fn nearest(&mut self, die: usize, line: u32) -> (Source, Place) {
+    fn nearest(&mut self, die: usize, line: u32) -> (Source, Holder) {
         let topology = &self.topology;
         let entry = self.directory.get(line);
         let copies = (0..topology.all_dies()).filter(|&other| entry.has_copy(other));
@@ -374,37 +374,37 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         match (copy, sharer) {
             (Some((distance, other)), sharer) if sharer.is_none_or(|(sharers, _)| distance <= sharers) => {
                 self.llc[other].touch(line);
-                (Source::Llc(distance), Place::Llc(other))
+                (Source::Llc(distance), Holder::Llc(other))
             }
             (_, Some((distance, cluster))) => (Source::Cache(distance), self.place_in(cluster)),
-            _ => (Source::Memory(topology.distance(die, self.directory.home(line))), Place::Memory),
+            _ => (Source::Memory(topology.distance(die, self.directory.home(line))), Holder::Memory),
         }
     }
 
     /// Where a cluster has the value of a line when no first-level cache has modified it.
-    fn place_in(&self, cluster: usize) -> Place {
-        if self.l2.is_empty() { Place::L1(cluster) } else { Place::L2(cluster) }
+    fn place_in(&self, cluster: usize) -> Holder {
+        if self.l2.is_empty() { Holder::L1(cluster) } else { Holder::L2(cluster) }
     }
 
     /// The value of `line`, as a cluster that has it gives it away: where it is, and whether it was modified.
-    fn settle(&mut self, cluster: usize, line: u32) -> (Place, bool) {
+    fn settle(&mut self, cluster: usize, line: u32) -> (Holder, bool) {
         if self.l2.is_empty() {
-            return (Place::L1(cluster), self.l1[cluster].state(line) == Some(State::Modified));
+            return (Holder::L1(cluster), self.l1[cluster].state(line) == Some(State::Modified));
         }
         let mut modified = false;
         for core in self.topology.cores_of_cluster(cluster) {
             if self.l1[core].clean(line) {
                 self.l2[cluster].change(line, State::Modified);
-                self.observer.moved(line, Place::L1(core), Place::L2(cluster));
+                self.observer.moved(line, Holder::L1(core), Holder::L2(cluster));
                 modified = true;
             }
         }
-        (Place::L2(cluster), modified || self.l2[cluster].state(line) == Some(State::Modified))
+        (Holder::L2(cluster), modified || self.l2[cluster].state(line) == Some(State::Modified))
     }
 
     /// The owner of `line` gives up its right to write. What it has modified goes to its last-level cache. Returns where the
     /// value is, and whether it was modified.
-    fn share(&mut self, owner: usize, line: u32) -> (Place, bool) {
+    fn share(&mut self, owner: usize, line: u32) -> (Holder, bool) {
         let (from, modified) = self.settle(owner, line);
         for core in self.topology.cores_of_cluster(owner) {
             self.l1[core].change(line, State::Shared);
@@ -417,18 +417,18 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         if modified {
             entry.forget_copies();
             let die = self.topology.die_of_cluster(owner);
-            self.observer.moved(line, from, Place::Llc(die));
+            self.observer.moved(line, from, Holder::Llc(die));
             self.keep_copy(die, line, true);
         }
         (from, modified)
     }
 
     /// Moves the value of `line` to where `core` will use it.
-    fn bring(&mut self, core: usize, line: u32, from: Place) {
+    fn bring(&mut self, core: usize, line: u32, from: Holder) {
         if !self.l2.is_empty() {
-            self.observer.moved(line, from, Place::L2(self.topology.cluster_of_core(core)));
+            self.observer.moved(line, from, Holder::L2(self.topology.cluster_of_core(core)));
         }
-        self.observer.moved(line, from, Place::L1(core));
+        self.observer.moved(line, from, Holder::L1(core));
     }
 
     /// `core` and its cluster have `line` from now on.
@@ -443,7 +443,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             // M2: it leaves the first level too.
             for other in self.topology.cores_of_cluster(cluster) {
                 if self.l1[other].remove(victim) == Some(State::Modified) {
-                    self.observer.moved(victim, Place::L1(other), Place::L2(cluster));
+                    self.observer.moved(victim, Holder::L1(other), Holder::L2(cluster));
                     state = State::Modified;
                 }
             }
@@ -458,7 +458,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         match self.l2.get_mut(cluster) {
             Some(l2) if state == State::Modified => {
                 l2.change(victim, State::Modified);
-                self.observer.moved(victim, Place::L1(core), Place::L2(cluster));
+                self.observer.moved(victim, Holder::L1(core), Holder::L2(cluster));
             }
             Some(_) => {}
             None => self.leave(cluster, victim, state),
@@ -482,7 +482,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             entry.forget_copies();
         }
         if modified || (self.victims && !entry.has_copy(die)) {
-            self.observer.moved(line, from, Place::Llc(die));
+            self.observer.moved(line, from, Holder::Llc(die));
             self.keep_copy(die, line, modified);
         }
     }
@@ -501,7 +501,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             if entry.dirty == die as u8 {
                 entry.dirty = Line::<T>::CLEAN;
                 self.written_back += 1;
-                self.observer.moved(victim, Place::Llc(die), Place::Memory);
+                self.observer.moved(victim, Holder::Llc(die), Holder::Memory);
             }
         }
     }

@@ -8,13 +8,13 @@ use thalweg_sync::random::Xorshift;
 
 /// Carries values from place to place as the protocol says; what a core reads is what came to its cache.
 #[derive(Clone, Debug, Default)]
-struct Values(HashMap<(Place, u32), u64>);
+struct Values(HashMap<(Holder, u32), u64>);
 
 impl Observer for Values {
-    fn moved(&mut self, line: u32, from: Place, to: Place) {
+    fn moved(&mut self, line: u32, from: Holder, to: Holder) {
         let value = match self.0.get(&(from, line)) {
             Some(&value) => value,
-            None if from == Place::Memory => 0,
+            None if from == Holder::Memory => 0,
             None => panic!("line {line} came from {from:?}, which never had it"),
         };
         self.0.insert((to, line), value);
@@ -58,14 +58,14 @@ const WRITE: bool = true;
 impl Machine {
     fn write(&mut self, core: usize, line: u32, value: u64) -> Transfer {
         let transfer = self.access(core, line, WRITE);
-        self.observer.0.insert((Place::L1(core), line), value);
+        self.observer.0.insert((Holder::L1(core), line), value);
         transfer
     }
 
     /// Reads `line`: the value that came to the core's cache; 0 is what memory holds before any write.
     fn read(&mut self, core: usize, line: u32) -> u64 {
         self.access(core, line, READ);
-        self.observer.0[&(Place::L1(core), line)]
+        self.observer.0[&(Holder::L1(core), line)]
     }
 
     /// M1 to M3, by looking at all caches.

@@ -56,9 +56,9 @@ impl Word {
 ///
 /// Nobody begins to push into a segment from which there was a pop, so there are at most `k` of those and one for each thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Place(u64);
+struct SegmentMark(u64);
 
-impl Place {
+impl SegmentMark {
     fn segment(self) -> u64 {
         self.0 >> 16
     }
@@ -156,25 +156,25 @@ impl KFifo {
 }
 
 impl Shared {
-    fn head(&self) -> Place {
-        Place(self.head.load(SeqCst))
+    fn head(&self) -> SegmentMark {
+        SegmentMark(self.head.load(SeqCst))
     }
 
-    fn tail(&self) -> Place {
-        Place(self.tail.load(SeqCst))
+    fn tail(&self) -> SegmentMark {
+        SegmentMark(self.tail.load(SeqCst))
     }
 
     fn segments(&self) -> u64 {
         (self.slots.len() / self.k) as u64
     }
 
-    fn advance(&self, end: &AtomicU64, from: Place) {
+    fn advance(&self, end: &AtomicU64, from: SegmentMark) {
         // The exchange fails if another end has advanced the place, or raised its version.
         let _ = end.compare_exchange(from.0, from.next().0, SeqCst, SeqCst);
     }
 
     /// A slot of that segment that `fits`, the first one from a slot that is drawn, and its word.
-    fn find(&self, place: Place, rng: &mut Rng, fits: impl Fn(Word) -> bool) -> Option<(&AtomicU64, Word)> {
+    fn find(&self, place: SegmentMark, rng: &mut Rng, fits: impl Fn(Word) -> bool) -> Option<(&AtomicU64, Word)> {
         let first = (place.segment() % self.segments()) as usize * self.k;
         let segment = &self.slots[first..first + self.k];
         let (before, from) = segment.split_at(rng.below(self.k));
@@ -183,7 +183,7 @@ impl Shared {
     }
 
     /// Whether the item that was put into the segment at `tail` is in the queue. If not, it is taken out again.
-    fn counts(&self, tail: Place, slot: &AtomicU64, new: Word) -> bool {
+    fn counts(&self, tail: SegmentMark, slot: &AtomicU64, new: Word) -> bool {
         if slot.load(SeqCst) != new.0 {
             // A pop has it.
             return true;
