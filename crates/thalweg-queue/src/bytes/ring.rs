@@ -47,7 +47,7 @@ enum Room {
 }
 
 /// What [`Ring::look`] found.
-enum Look {
+enum Sight {
     /// This starts there, and can be taken.
     Start(Spot, Header),
     /// Nothing is there.
@@ -231,7 +231,7 @@ impl<W: Wait> Ring<W> {
     pub(super) fn take(&self) -> Result<(Spot, usize), TryPopError> {
         loop {
             match self.look() {
-                Look::Start(place, header) if self.leave(place, header.granules()) => match header {
+                Sight::Start(place, header) if self.leave(place, header.granules()) => match header {
                     Header::Message(bytes) => {
                         let forward = Spot(place.0 + header.granules() as u64);
                         // What is behind it may be out of date, and is looked at again.
@@ -247,9 +247,9 @@ impl<W: Wait> Ring<W> {
                     }
                     Header::Skip(count) => self.consume(place, count),
                 },
-                Look::Start(..) => {}
-                Look::Empty => return Err(TryPopError::Empty),
-                Look::Busy => return Err(TryPopError::Busy),
+                Sight::Start(..) => {}
+                Sight::Empty => return Err(TryPopError::Empty),
+                Sight::Busy => return Err(TryPopError::Busy),
             }
         }
     }
@@ -270,7 +270,7 @@ impl<W: Wait> Ring<W> {
     #[cold]
     pub(super) fn pass_over(&self) -> bool {
         match self.look() {
-            Look::Start(place, header @ Header::Skip(count)) => {
+            Sight::Start(place, header @ Header::Skip(count)) => {
                 if self.leave(place, header.granules()) {
                     // Added, not set: others may still be reading in this block (errata E6).
                     self.consume(place, count);
@@ -283,7 +283,7 @@ impl<W: Wait> Ring<W> {
 
     /// What a pop can do. Writes nothing; looks again when `next` was out of date, which means that others got on.
     #[inline]
-    fn look(&self) -> Look {
+    fn look(&self) -> Sight {
         loop {
             let next = self.next();
             // Before the header: from here on none is of an earlier round (V5).
@@ -291,20 +291,20 @@ impl<W: Wait> Ring<W> {
             if !self.shape.in_one_block(allocated, next) {
                 // Before its round, the block was not begun, and there is nothing behind it.
                 if allocated.is_before(next) {
-                    return Look::Empty;
+                    return Sight::Empty;
                 }
                 continue;
             }
             if allocated == next {
-                return Look::Empty;
+                return Sight::Empty;
             }
             // (bytes.9) Acquire, pairs with (bytes.8), and with (bytes.10).
             if let Some(header) = self.memory.headers.get(self.granule(next), edge("bytes.9", Acquire)) {
-                return Look::Start(next, header);
+                return Sight::Start(next, header);
             }
             // It may have been taken and cleared meanwhile.
             if self.next() == next {
-                return Look::Busy;
+                return Sight::Busy;
             }
         }
     }
@@ -361,7 +361,7 @@ impl<W: Wait> Messages<W> for Ring<W> {
         let may_begin = || match self.room(self.shape.after(head, 1)) {
             Room::Free => true,
             // The push takes away what is no message, and looks again.
-            Room::Full => matches!(self.look(), Look::Start(_, Header::Skip(_))),
+            Room::Full => matches!(self.look(), Sight::Start(_, Header::Skip(_))),
             Room::Busy => false,
         };
         !self.shape.in_one_block(allocated, head)
@@ -382,10 +382,10 @@ impl<W: Wait> Messages<W> for Ring<W> {
 
     fn may_pop(&self) -> bool {
         match self.look() {
-            Look::Start(..) => true,
-            Look::Empty => self.handles.producers_gone(),
+            Sight::Start(..) => true,
+            Sight::Empty => self.handles.producers_gone(),
             // Whoever is half-way rings when it ends. A grant that is leaked never does: then nobody will find the end.
-            Look::Busy => false,
+            Sight::Busy => false,
         }
     }
 
@@ -423,7 +423,7 @@ mod tests {
         [other, last].into_iter().for_each(|place| ring.commit(place, Header::Message(1)));
         // By who has not passed over it yet.
         ring.commit(given_up, Header::Skip(1));
-        assert!(matches!(ring.look(), Look::Start(_, Header::Skip(1))));
+        assert!(matches!(ring.look(), Sight::Start(_, Header::Skip(1))));
         assert_eq!(ring.allocate(1), Err(PushBytesError::Busy));
         assert!(!ring.may_push(1), "it would try again and again");
         ring.consume(first.0, granules(first.1));

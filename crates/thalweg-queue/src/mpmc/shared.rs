@@ -1,7 +1,7 @@
 //! The walk from block to block, for any number of producers and of consumers; and the queue for many of both.
 
 use super::block::Block;
-use super::claim::{Allocate, Begun, Claim, Found, Glance, Look, Room};
+use super::claim::{Allocate, Begun, Claim, Found, Glance, Room, Sight};
 use super::contention::stand_back;
 use super::users::{Many, Users, advance, among};
 use super::{Consumer, Producer};
@@ -468,15 +468,15 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         let block = self.block(head);
         block.wait_to_look();
         match block.look(&self.layout, head, want) {
-            Look::Items(found) => self.found(block, head, &found),
-            Look::Holes(first, count) => self.pass_over(block, first, count),
-            Look::Moved => {}
-            Look::Empty => {
+            Sight::Items(found) => self.found(block, head, &found),
+            Sight::Holes(first, count) => self.pass_over(block, first, count),
+            Sight::Moved => {}
+            Sight::Empty => {
                 block.end_slip();
                 return Err(TryPopError::Empty);
             }
-            Look::Busy => return Err(TryPopError::Busy),
-            Look::Done => match self.block(head.next()).begun(&self.layout, head.next()) {
+            Sight::Busy => return Err(TryPopError::Busy),
+            Sight::Done => match self.block(head.next()).begun(&self.layout, head.next()) {
                 Begun::Yes => self.enter(head),
                 Begun::No => return Err(TryPopError::Empty),
                 Begun::Moved => {}
@@ -508,11 +508,11 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     pub(crate) fn may_pop(&self) -> bool {
         let head = self.chead();
         match self.block(head).look(&self.layout, head, 1) {
-            Look::Items(_) | Look::Holes(..) | Look::Moved => true,
-            Look::Empty => self.producers_gone(),
+            Sight::Items(_) | Sight::Holes(..) | Sight::Moved => true,
+            Sight::Empty => self.producers_gone(),
             // Whoever is half-way rings when it ends. A grant that is leaked never does: then nobody will find the end.
-            Look::Busy => false,
-            Look::Done => {
+            Sight::Busy => false,
+            Sight::Done => {
                 let next = head.next();
                 !matches!(self.block(next).begun(&self.layout, next), Begun::No) || self.producers_gone()
             }

@@ -43,7 +43,7 @@ struct Taken {
 }
 
 /// What [`Cursors::look`] found.
-pub(crate) enum Look {
+pub(crate) enum Sight {
     /// So many units from there on are written, at least one: as many as were wanted, or all that are.
     Units(Spot, usize),
     /// Nothing is there.
@@ -244,7 +244,7 @@ impl<W: Wait> Cursors<W> {
     ) -> Result<(Spot, R), TryPopError> {
         loop {
             match self.look(want) {
-                Look::Units(place, count) => {
+                Sight::Units(place, count) => {
                     let copied = copy(place, count);
                     if self.is_current(place)
                         && let Some((count, copied)) = copied
@@ -253,22 +253,22 @@ impl<W: Wait> Cursors<W> {
                         return Ok((place, copied));
                     }
                 }
-                Look::Overrun(next, newer) => self.pass_over(next, newer),
-                Look::Empty => return Err(TryPopError::Empty),
-                Look::Busy => return Err(TryPopError::Busy),
+                Sight::Overrun(next, newer) => self.pass_over(next, newer),
+                Sight::Empty => return Err(TryPopError::Empty),
+                Sight::Busy => return Err(TryPopError::Busy),
             }
         }
     }
 
     /// What a pop of up to `want` units, at least one, can do. Writes nothing.
     #[inline(always)]
-    pub(crate) fn look(&self, want: usize) -> Look {
+    pub(crate) fn look(&self, want: usize) -> Sight {
         // (drop_old.14) Acquire, pairs with (drop_old.15): who finds that items were taken also sees what those who took them had
         // seen and pushed before, else it could call a queue empty that never was.
         let next = Spot(self.taken.next.load(edge("drop_old.14", Acquire)));
         let overrun = |allocated: Spot| {
             // Before its round, the block was not begun, and there is nothing behind it.
-            if allocated.is_before(next) { Look::Empty } else { Look::Overrun(next, allocated) }
+            if allocated.is_before(next) { Sight::Empty } else { Sight::Overrun(next, allocated) }
         };
         // Before the marks: from here on they are of this round or the last (D2), or of a later one that is seen below.
         let allocated = self.allocated(next);
@@ -281,23 +281,23 @@ impl<W: Wait> Cursors<W> {
         let order = edge("drop_old.9", Acquire);
         let units = self.block(next).written.first_other(self.shape.mark(next), offset, most, order) - offset;
         if units > 0 {
-            return Look::Units(next, units);
+            return Sight::Units(next, units);
         }
         // Once more: a mark of the next round looks like a missing one, and who has seen one by (drop_old.9) sees that round begun.
         let allocated = self.allocated(next);
         if !self.shape.in_one_block(allocated, next) {
             overrun(allocated)
         } else if allocated == next {
-            Look::Empty
+            Sight::Empty
         } else {
-            Look::Busy
+            Sight::Busy
         }
     }
 
     /// Whether a pop would do anything but find nothing. Writes nothing.
     pub(crate) fn may_pop(&self) -> bool {
         // Whoever is half-way rings when it ends.
-        matches!(self.look(1), Look::Units(..) | Look::Overrun(..))
+        matches!(self.look(1), Sight::Units(..) | Sight::Overrun(..))
     }
 
     /// Whether what was read at `place` and behind it was of its round. If not, moves on.

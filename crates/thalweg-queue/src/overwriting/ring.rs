@@ -111,7 +111,7 @@ impl<T: Plain, W: Wait> Ring<T, W> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::cursors::Look;
+    use super::super::cursors::Sight;
     use super::*;
     use crate::Yield;
     use alloc::collections::VecDeque;
@@ -176,7 +176,7 @@ mod tests {
         for rounds in 1..4 {
             let ring = Ring::new(0, 4, 2, Yield).unwrap();
             ring.push(&0).unwrap();
-            let Look::Units(place, 1) = ring.cursors.look(1) else { panic!("no item") };
+            let Sight::Units(place, 1) = ring.cursors.look(1) else { panic!("no item") };
             let pushed = 8 * rounds + 3;
             for number in 1..pushed {
                 ring.push(&number).unwrap();

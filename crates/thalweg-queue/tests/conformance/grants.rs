@@ -109,7 +109,7 @@ ends! {
     <W: Wait> fast_forward::Producer<Token, W, InPlace<Token>>, fast_forward::Consumer<Token, W, InPlace<Token>>;
     <W: Wait> spsc::Producer<Token, W>, spsc::Consumer<Token, W>;
     <W: Wait> growing::Producer<Token, W>, growing::Consumer<Token, W>;
-    <W: Wait, L: lamport::Look> lamport::Producer<Token, W, L>, lamport::Consumer<Token, W, L>;
+    <W: Wait, L: lamport::Caching> lamport::Producer<Token, W, L>, lamport::Consumer<Token, W, L>;
     <W: Wait> mesh::Producer<Token, W>, mesh::Consumer<Token, W>;
 }
 writes! { <W: Wait> spmc::Producer<Token, W> }
