@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::control::lid::Lid;
 use crate::edge::Sender;
 use crate::error::{BoxError, Error};
-use crate::kernel::output::{Core, Output};
+use crate::kernel::output::{ColdPart, Output};
 use crate::kernel::{Cx, Flow, Source};
 use crate::report::Report;
 use std::fmt;
@@ -367,9 +367,9 @@ impl<T: Send> Source for Arrivals<T> {
             }
             most = most.min(rest);
         }
-        let mut core = Core::new(cx, &mut out[0]);
+        let mut cold = ColdPart::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         let mut flow = Ok(Flow::More);
         let mut given = 0;
         while given < most {

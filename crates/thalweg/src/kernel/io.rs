@@ -1,7 +1,7 @@
 //! A kernel's ports during an activation.
 
 use super::each::STRETCH;
-use super::output::{AnyOutput, Core, Ends};
+use super::output::{AnyOutput, ColdPart, Ends};
 use super::ported::{In, Out};
 use super::{Cx, Rhythm};
 use crate::block::{Block, Stamps, drop_each, move_first};
@@ -88,7 +88,7 @@ impl<'a> Io<'a> {
         }
         let scratch = Emptied(scratch);
         scratch.0.inputs.extend(receivers.iter().map(|_| Input::default()));
-        let output = |sender| AnyOutput::new(Core::new(cx, sender));
+        let output = |sender| AnyOutput::new(ColdPart::new(cx, sender));
         scratch.0.outputs.extend(senders.iter_mut().map(output));
         let mut io = Io {
             cx,

@@ -1,7 +1,7 @@
 //! Sources: iterators and closures that give messages.
 
 use super::each::stretch;
-use super::output::{Core, Output};
+use super::output::{ColdPart, Output};
 use super::resident::resident;
 use super::{Cx, Flow, Source};
 use crate::edge::Sender;
@@ -13,9 +13,9 @@ use std::ops::ControlFlow;
 /// Gives some of what `iterator` has.
 #[inline(always)]
 fn give_block<I: Iterator>(cx: &Cx<'_>, out: &mut [Sender<'_>], iterator: &mut I) -> Flow {
-    let mut core = Core::new(cx, &mut out[0]);
+    let mut cold = ColdPart::new(cx, &mut out[0]);
     // SAFETY: O1: dropped at the end of this function.
-    let mut output = unsafe { Output::open(&mut core) };
+    let mut output = unsafe { Output::open(&mut cold) };
     let mut rhythm = cx.rhythm_of_items(stretch::<I, I::Item>(ITEMS));
     let mut left = cx.give_len() as usize;
     while left > 0 {
@@ -100,9 +100,9 @@ where
     R: Verdict<Value = Flow>,
 {
     fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
-        let mut core = Core::new(cx, &mut out[0]);
+        let mut cold = ColdPart::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         (self.0)(&mut output).into_result()
     }
 }

@@ -7,7 +7,7 @@ use crate::edge::Sender;
 use crate::error::{BoxError, Guarded};
 use crate::kernel::Cx;
 use crate::kernel::each::stretch;
-use crate::kernel::output::{Core, Output};
+use crate::kernel::output::{ColdPart, Output};
 use crate::kernel::resident::resident;
 use crate::kernel::source::FUSED_GIVES;
 use crate::kernel::{Flow, Source};
@@ -191,9 +191,9 @@ impl<S: Steps> Source for FromSteps<S> {
         self.ended = resident(&mut self.steps, |steps| {
             let mut rhythm = cx.rhythm_of_items(1);
             let mut left = cx.give_len();
-            let mut core = Core::new(cx, &mut out[0]);
+            let mut cold = ColdPart::new(cx, &mut out[0]);
             // SAFETY: O1: dropped at the end of this closure.
-            let mut output = unsafe { Output::open(&mut core) };
+            let mut output = unsafe { Output::open(&mut cold) };
             if !owns {
                 // Looks between would keep what the loop needs out of registers.
                 return steps.go(left, &mut |item| {
