@@ -2,7 +2,7 @@
 
 use crate::BuildError;
 use crate::cursor::Layout;
-use crate::memory::{Room, Source, lines};
+use crate::memory::{Provider, Room, lines};
 use crate::share::{Home, Placed, Share};
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -57,7 +57,7 @@ pub(crate) struct Lent {
     home: &'static Home,
 }
 
-impl Source for Lent {
+impl Provider for Lent {
     fn room<T>(&mut self, count: usize) -> Result<Room<T>, BuildError> {
         let layout = lines::<T>(count)?;
         let skipped = self.next.align_offset(layout.align());

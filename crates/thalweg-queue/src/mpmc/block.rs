@@ -7,7 +7,7 @@ use crate::edges::edge;
 use crate::leave::Leaving;
 use crate::lines::Lines;
 use crate::marks::{self, Mark, Marks};
-use crate::memory::Source;
+use crate::memory::Provider;
 use crate::slip::Slip;
 use crate::{BuildError, prefetch};
 use core::marker::PhantomData;
@@ -78,7 +78,7 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
 
     /// A block whose cursors are all at `cursor`. The next round to be filled, or the one that is open, is that of `head`.
     pub(crate) fn new(
-        source: &mut impl Source,
+        source: &mut impl Provider,
         layout: &Layout,
         head: Head,
         cursor: Cursor,

@@ -13,7 +13,7 @@ use crate::edges::{edge, in_order};
 use crate::handles::Handles;
 #[cfg(feature = "alloc")]
 use crate::memory::Heap;
-use crate::memory::{Region, Source};
+use crate::memory::{Provider, Region};
 use crate::share::{Home, Placed, Share};
 use crate::wait::{Ordinary, Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError};
@@ -162,7 +162,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     /// The same in memory of `source`.
     pub(crate) fn of(
-        source: &mut impl Source,
+        source: &mut impl Provider,
         head: u64,
         (blocks, entries): (usize, usize),
         wait: W,

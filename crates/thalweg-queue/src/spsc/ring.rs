@@ -8,7 +8,7 @@ use crate::ends::Ends;
 use crate::grant;
 use crate::leave::Leaving;
 use crate::lines::Lines;
-use crate::memory::{Region, Source};
+use crate::memory::{Provider, Region};
 use crate::share::{Home, Placed};
 use crate::wait::Wait;
 use crate::{BuildError, prefetch};
@@ -89,7 +89,7 @@ impl<T, W: Wait> Ring<T, W> {
 
     /// An empty ring, and where both sides start: at the block number `head`.
     pub(super) fn new(
-        source: &mut impl Source,
+        source: &mut impl Provider,
         head: u64,
         (blocks, entries): (usize, usize),
         wait: W,

@@ -38,7 +38,7 @@ pub(crate) const MAX_DIES: usize = 8;
 
 /// Where an access found what it needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Source {
+pub(crate) enum FoundAt {
     /// The core's own first-level cache.
     L1,
     /// The cluster's second-level cache.
@@ -60,7 +60,7 @@ pub(crate) enum Source {
 /// What an access moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
-    pub(crate) source: Source,
+    pub(crate) source: FoundAt,
     /// How many other clusters lost the line, and the farthest of them.
     pub(crate) invalidated: Option<(u32, Distance)>,
     /// How many lines were written to memory to make room.
@@ -69,7 +69,7 @@ pub(crate) struct Transfer {
 
 impl Transfer {
     /// An access that the core's own cluster answers: nothing leaves it.
-    pub(crate) fn within(source: Source) -> Self {
+    pub(crate) fn within(source: FoundAt) -> Self {
         Self { source, invalidated: None, written_back: 0 }
     }
 }
@@ -191,14 +191,14 @@ impl<T: Default, O: Observer> Protocol<T, O> {
 
     /// An access by `core`, which has touched `line` before, that its cluster can answer alone. `None` if it cannot;
     /// then nothing has changed but the order of use.
-    pub(crate) fn local(&mut self, core: usize, line: u32, write: bool) -> Option<Source> {
+    pub(crate) fn local(&mut self, core: usize, line: u32, write: bool) -> Option<FoundAt> {
         // Cheaper than a look at the caches, which are many.
         let cluster = self.topology.cluster_of_core(core);
         let entry = self.directory.get(line);
         if if write { entry.owner() != Some(cluster) } else { !entry.sharers.contains(cluster) } {
             return None;
         }
-        if self.hit(core, line, write) { Some(Source::L1) } else { Some(self.within_cluster(core, line, write)) }
+        if self.hit(core, line, write) { Some(FoundAt::L1) } else { Some(self.within_cluster(core, line, write)) }
     }
 
     /// True if the first-level cache of `core` has `line`.
@@ -236,11 +236,11 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     }
 
     /// Serves a first-level miss within the cluster, which has the line, and owns it if it is to be written.
-    fn within_cluster(&mut self, core: usize, line: u32, write: bool) -> Source {
+    fn within_cluster(&mut self, core: usize, line: u32, write: bool) -> FoundAt {
         let cluster = self.topology.cluster_of_core(core);
         // Without a second-level cache there is nobody else in the cluster, so the first level would have hit.
         let state = self.l2[cluster].touch(line).expect("M3: the directory is exact");
-        let mut source = Source::L2;
+        let mut source = FoundAt::L2;
         let had = self.l1[core].state(line).is_some();
         let mut alone = true;
         for sibling in self.topology.cores_of_cluster(cluster) {
@@ -253,7 +253,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
                 self.observer.moved(line, Holder::L1(sibling), Holder::L2(cluster));
             }
             if theirs.is_owned() || write {
-                source = Source::Sibling;
+                source = FoundAt::Sibling;
             }
             if write {
                 self.l1[sibling].remove(line);
@@ -275,7 +275,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     }
 
     /// Reads a line that the cluster does not have.
-    fn read_miss(&mut self, core: usize, line: u32) -> Source {
+    fn read_miss(&mut self, core: usize, line: u32) -> FoundAt {
         let die = self.topology.die_of_core(core);
         let (source, from, state) = match self.directory.get(line).owner() {
             Some(owner) => {
@@ -289,7 +289,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
                 } else {
                     State::Shared
                 };
-                (Source::Cache(distance), from, state)
+                (FoundAt::Cache(distance), from, state)
             }
             None => {
                 let (source, from) = self.nearest(die, line);
@@ -307,21 +307,21 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     }
 
     /// Writes a line that the cluster does not own.
-    fn write_miss(&mut self, core: usize, line: u32) -> (Source, Option<(u32, Distance)>) {
+    fn write_miss(&mut self, core: usize, line: u32) -> (FoundAt, Option<(u32, Distance)>) {
         let (cluster, die) = (self.topology.cluster_of_core(core), self.topology.die_of_core(core));
         let had = self.is_near(core, line);
         let source = match self.directory.get(line).owner() {
             Some(owner) => {
                 let (from, _) = self.settle(owner, line);
                 self.bring(core, line, from);
-                Source::Cache(self.topology.distance(die, self.topology.die_of_cluster(owner)))
+                FoundAt::Cache(self.topology.distance(die, self.topology.die_of_cluster(owner)))
             }
             None if had => {
                 if self.l1[core].state(line).is_none() {
                     self.observer.moved(line, Holder::L2(cluster), Holder::L1(core));
                 }
                 let is_author = self.directory.get(line).author as usize == cluster;
-                if is_author { Source::Reclaim(Distance::Die) } else { Source::Upgrade(Distance::Die) }
+                if is_author { FoundAt::Reclaim(Distance::Die) } else { FoundAt::Upgrade(Distance::Die) }
             }
             None => {
                 let (source, from) = self.nearest(die, line);
@@ -337,8 +337,8 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         entry.forget_copies();
         self.enter(core, line, State::Modified);
         match (source, invalidated) {
-            (Source::Upgrade(_), Some((_, farthest))) => (Source::Upgrade(farthest), invalidated),
-            (Source::Reclaim(_), Some((_, farthest))) => (Source::Reclaim(farthest), invalidated),
+            (FoundAt::Upgrade(_), Some((_, farthest))) => (FoundAt::Upgrade(farthest), invalidated),
+            (FoundAt::Reclaim(_), Some((_, farthest))) => (FoundAt::Reclaim(farthest), invalidated),
             _ => (source, invalidated),
         }
     }
@@ -364,7 +364,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     }
 
     /// The nearest place that has the value of `line`, which nobody owns: of a last-level copy and a private cache at one distance, the copy.
-    fn nearest(&mut self, die: usize, line: u32) -> (Source, Holder) {
+    fn nearest(&mut self, die: usize, line: u32) -> (FoundAt, Holder) {
         let topology = &self.topology;
         let entry = self.directory.get(line);
         let copies = (0..topology.all_dies()).filter(|&other| entry.has_copy(other));
@@ -374,10 +374,10 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         match (copy, sharer) {
             (Some((distance, other)), sharer) if sharer.is_none_or(|(sharers, _)| distance <= sharers) => {
                 self.llc[other].touch(line);
-                (Source::Llc(distance), Holder::Llc(other))
+                (FoundAt::Llc(distance), Holder::Llc(other))
             }
-            (_, Some((distance, cluster))) => (Source::Cache(distance), self.place_in(cluster)),
-            _ => (Source::Memory(topology.distance(die, self.directory.home(line))), Holder::Memory),
+            (_, Some((distance, cluster))) => (FoundAt::Cache(distance), self.place_in(cluster)),
+            _ => (FoundAt::Memory(topology.distance(die, self.directory.home(line))), Holder::Memory),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::control::lid::Lid;
 use crate::edge::Sender;
 use crate::error::{BoxError, Error};
 use crate::kernel::output::{ColdPart, Output};
-use crate::kernel::{Cx, Flow, Source};
+use crate::kernel::{Cx, Flow, Supply};
 use crate::report::Report;
 use std::fmt;
 use std::future::Future;
@@ -351,7 +351,7 @@ impl<T: Send> Arrivals<T> {
     }
 }
 
-impl<T: Send> Source for Arrivals<T> {
+impl<T: Send> Supply for Arrivals<T> {
     fn begin(&mut self) -> Result<(), BoxError> {
         self.rest = None;
         self.lid.open();

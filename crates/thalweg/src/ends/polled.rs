@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::edge::Sender;
 use crate::error::{BoxError, Error};
 use crate::kernel::output::{ColdPart, Output};
-use crate::kernel::{Cx, Flow, Outside, Source};
+use crate::kernel::{Cx, Flow, Outside, Supply};
 use crate::report::Report;
 use std::marker::PhantomData;
 use std::task::{Context, Poll, Wake, Waker};
@@ -72,7 +72,7 @@ impl<F, T> Polled<F, T> {
     }
 }
 
-impl<F, T: Send> Source for Polled<F, T>
+impl<F, T: Send> Supply for Polled<F, T>
 where
     F: FnMut(&mut Context<'_>) -> Poll<Option<T>> + Send,
 {

@@ -3,7 +3,7 @@
 use super::each::stretch;
 use super::output::{ColdPart, Output};
 use super::resident::resident;
-use super::{Cx, Flow, Source};
+use super::{Cx, Flow, Supply};
 use crate::edge::Sender;
 use crate::error::{BoxError, Guarded, Verdict};
 use std::marker::PhantomData;
@@ -44,7 +44,7 @@ impl<I> Iter<I> {
     }
 }
 
-impl<I: Iterator + Send> Source for Iter<I> {
+impl<I: Iterator + Send> Supply for Iter<I> {
     fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         if self.ended {
             return Ok(Flow::Done);
@@ -69,7 +69,7 @@ impl<M, I> Fresh<M, I> {
     }
 }
 
-impl<M, N, I> Source for Fresh<M, I>
+impl<M, N, I> Supply for Fresh<M, I>
 where
     M: FnMut() -> N + Send,
     N: IntoIterator<IntoIter = I>,
@@ -94,7 +94,7 @@ where
 /// A closure that gives any number of messages each time it is asked.
 pub(crate) struct Poll<F, T>(pub(crate) F, pub(crate) PhantomData<fn() -> T>);
 
-impl<F, T, R> Source for Poll<F, T>
+impl<F, T, R> Supply for Poll<F, T>
 where
     F: FnMut(&mut Output<T>) -> R + Send,
     R: Verdict<Value = Flow>,
@@ -118,7 +118,7 @@ pub(super) const FUSED_GIVES: usize = 4;
 pub(super) const ITEMS: usize = 256;
 const FUSED_ITEMS: usize = 512;
 
-impl<I, F> Source for Fused<I, F>
+impl<I, F> Supply for Fused<I, F>
 where
     I: Iterator + Send,
     F: FnMut(I::Item) + Send,

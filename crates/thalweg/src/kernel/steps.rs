@@ -10,7 +10,7 @@ use crate::kernel::each::stretch;
 use crate::kernel::output::{ColdPart, Output};
 use crate::kernel::resident::resident;
 use crate::kernel::source::FUSED_GIVES;
-use crate::kernel::{Flow, Source};
+use crate::kernel::{Flow, Supply};
 use std::fmt;
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -182,7 +182,7 @@ impl<S> FromSteps<S> {
     }
 }
 
-impl<S: Steps> Source for FromSteps<S> {
+impl<S: Steps> Supply for FromSteps<S> {
     fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         if self.ended {
             return Ok(Flow::Done);
@@ -228,7 +228,7 @@ impl<S: Steps> Source for FromSteps<S> {
 /// `None` at the end, and after a panic.
 pub(crate) struct ForEach<S, F>(pub(crate) Option<(S, F)>);
 
-impl<S: Steps, F: FnMut(S::Item) + Send> Source for ForEach<S, F> {
+impl<S: Steps, F: FnMut(S::Item) + Send> Supply for ForEach<S, F> {
     fn give(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some(mut chain) = self.0.take().map(Guarded::new) else { return Ok(Flow::Done) };
