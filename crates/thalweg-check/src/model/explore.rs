@@ -145,7 +145,7 @@ impl Explorer {
             *exclusive = writes(*operation, value) && !spurious;
             *fails = spurious;
         }
-        self.graph.settle(read);
+        self.graph.set_clocks(read);
     }
 
     /// Whether `read` reads the newest write of its location, and did not fail without a reason.
@@ -164,7 +164,7 @@ impl Explorer {
     /// Adds an event that nothing is to be chosen for.
     pub(crate) fn add_plain(&mut self, thread: u32, kind: Kind, value: u64, at: Site) -> EventId {
         let id = self.graph.add(thread, kind, super::graph::NOWHERE, value, EventId::INIT, at);
-        self.graph.settle(id);
+        self.graph.set_clocks(id);
         id
     }
 
@@ -262,7 +262,7 @@ impl Explorer {
     pub(crate) fn add_write(&mut self, thread: u32, loc: u32, order: Ordering, value: u64, at: Site) -> EventId {
         let kind = Kind::Write { order, exclusive: false };
         let write = self.graph.add(thread, kind, loc, value, EventId::INIT, at);
-        self.graph.settle(write);
+        self.graph.set_clocks(write);
         let floor = self.graph.floor(loc, &self.graph.node(write).hb, write);
         let may_stand = |&place: &usize| place >= floor && self.graph.may_follow(loc, place);
         if let Some(place) = self.guided_place(write).filter(may_stand) {
@@ -288,7 +288,7 @@ impl Explorer {
         let (thread, loc, from, at) = (read.thread, node.loc, node.rf, node.at);
         let value = operation.next(word, node.value).expect("an exclusive read is followed by a write");
         let write = self.graph.add(thread, Kind::Write { order, exclusive: true }, loc, value, EventId::INIT, at);
-        self.graph.settle(write);
+        self.graph.set_clocks(write);
         let place = self.graph.place(from);
         if self.guided_place(write) == Some(place) {
             self.graph.insert(write, place);

@@ -312,7 +312,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         let had = self.is_near(core, line);
         let source = match self.directory.get(line).owner() {
             Some(owner) => {
-                let (from, _) = self.settle(owner, line);
+                let (from, _) = self.gather(owner, line);
                 self.bring(core, line, from);
                 FoundAt::Cache(self.topology.distance(die, self.topology.die_of_cluster(owner)))
             }
@@ -387,7 +387,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     }
 
     /// The value of `line`, as a cluster that has it gives it away: where it is, and whether it was modified.
-    fn settle(&mut self, cluster: usize, line: u32) -> (Holder, bool) {
+    fn gather(&mut self, cluster: usize, line: u32) -> (Holder, bool) {
         if self.l2.is_empty() {
             return (Holder::L1(cluster), self.l1[cluster].state(line) == Some(State::Modified));
         }
@@ -405,7 +405,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     /// The owner of `line` gives up its right to write. What it has modified goes to its last-level cache. Returns where the
     /// value is, and whether it was modified.
     fn share(&mut self, owner: usize, line: u32) -> (Holder, bool) {
-        let (from, modified) = self.settle(owner, line);
+        let (from, modified) = self.gather(owner, line);
         for core in self.topology.cores_of_cluster(owner) {
             self.l1[core].change(line, State::Shared);
         }

@@ -156,12 +156,12 @@ impl<'a> Io<'a> {
             input.block = Some(match input.block.take() {
                 Some(block) if block.unread() > 0 => {
                     // Two blocks became one.
-                    cx.settle(receiver.edge());
+                    cx.used_up(receiver.edge());
                     join::<T>(cx, block, next, count)
                 }
                 Some(empty) => {
                     cx.close_block(empty);
-                    cx.settle(receiver.edge());
+                    cx.used_up(receiver.edge());
                     next
                 }
                 None => next,
@@ -472,7 +472,7 @@ impl Drop for Io<'_> {
             } else {
                 self.cx.arrive_with(&stamps);
                 self.cx.close_block(block);
-                self.cx.settle(receiver.edge());
+                self.cx.used_up(receiver.edge());
             }
         }
     }

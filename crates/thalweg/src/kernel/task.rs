@@ -111,7 +111,7 @@ impl<'r> Task<'r> {
             while let Some(block) = input.take() {
                 lost += input.edge().messages_of(&block);
                 cx.close_block(block);
-                cx.settle(input.edge());
+                cx.used_up(input.edge());
             }
         }
         let mut panics = Vec::new();
@@ -356,7 +356,7 @@ fn drive_sequential(
                     cx.close_block(block);
                 }
                 cx.arrive();
-                cx.settle(edge);
+                cx.used_up(edge);
                 if work.is_done() {
                     break Why::Done;
                 }
