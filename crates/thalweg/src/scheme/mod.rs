@@ -115,7 +115,7 @@ type Make = &'static (dyn Fn(&Setup<'_>) -> Box<dyn Policy> + Sync);
 
 /// A scheme.
 #[derive(Clone, Copy)]
-struct Entry {
+struct Recipe {
     name: &'static str,
     about: &'static str,
     make: Make,
@@ -128,7 +128,7 @@ struct Entry {
     restricted: bool,
 }
 
-impl Entry {
+impl Recipe {
     /// Polling workers, as many as asked for, and queues of fixed size.
     const fn new(name: &'static str, about: &'static str, make: Make) -> Self {
         Self { name, about, make, quantum: 8, on_full: POLL, threads: Threads::Fixed, storage: None, restricted: false }
@@ -145,10 +145,10 @@ const HELP: OnFull = OnFull { grow: false, help: true };
 const NEW_HELP: OnFull = OnFull { grow: true, help: true };
 
 /// Every scheme there is, file by file; the first is the default.
-const ALL: &[&[Entry]] =
+const ALL: &[&[Recipe]] =
     &[depth_first::SCHEMES, raft::SCHEMES, pw::SCHEMES, mix::SCHEMES, one_shot::SCHEMES, random::SCHEMES, qes::SCHEMES];
 
-fn all() -> impl Iterator<Item = &'static Entry> {
+fn all() -> impl Iterator<Item = &'static Recipe> {
     ALL.iter().copied().flatten()
 }
 
@@ -163,7 +163,7 @@ fn all() -> impl Iterator<Item = &'static Entry> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Scheme {
-    entry: Entry,
+    entry: Recipe,
     /// Where a policy of the user's own was given.
     place: Option<&'static Location<'static>>,
     workers: Option<usize>,
@@ -232,7 +232,7 @@ impl Scheme {
     #[track_caller]
     pub fn custom(name: &'static str, make: &'static (dyn Fn(&Setup<'_>) -> Box<dyn Policy> + Sync)) -> Self {
         let place = Some(Location::caller());
-        Self { entry: Entry::new(name, "a policy of its own", make), place, ..Self::default() }
+        Self { entry: Recipe::new(name, "a policy of its own", make), place, ..Self::default() }
     }
 
     /// What is done at once when a kernel finds its output full.
