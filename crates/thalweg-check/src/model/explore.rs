@@ -284,9 +284,9 @@ impl Explorer {
     /// write has no place (T6), or an axiom is broken.
     pub(crate) fn add_exclusive_write(&mut self, read: EventId) -> bool {
         let node = self.graph.node(read);
-        let Kind::Read { operation, word, success: order, exclusive: true, .. } = node.kind else { return true };
+        let Kind::Read { operation, scalar, success: order, exclusive: true, .. } = node.kind else { return true };
         let (thread, loc, from, at) = (read.thread, node.loc, node.rf, node.at);
-        let value = operation.next(word, node.value).expect("an exclusive read is followed by a write");
+        let value = operation.next(scalar, node.value).expect("an exclusive read is followed by a write");
         let write = self.graph.add(thread, Kind::Write { order, exclusive: true }, loc, value, EventId::INIT, at);
         self.graph.set_clocks(write);
         let place = self.graph.place(from);

@@ -13,7 +13,7 @@
 use super::clock::Clock;
 use std::alloc::Layout;
 use std::sync::atomic::Ordering;
-use thalweg_sync::engine::{Operation, Site, Word};
+use thalweg_sync::engine::{Operation, Scalar, Site};
 
 /// An event's name: the thread, and how many events the thread had before it.
 ///
@@ -50,7 +50,7 @@ pub(crate) enum Kind {
     Read {
         operation: Operation,
         /// The type of the atomic.
-        word: Word,
+        scalar: Scalar,
         success: Ordering,
         failure: Ordering,
         /// It is the first half of a read-modify-write that writes.
@@ -91,8 +91,8 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// A read, of which is not said yet what it reads.
-    pub(crate) const fn read(operation: Operation, word: Word, [success, failure]: [Ordering; 2]) -> Self {
-        Self::Read { operation, word, success, failure, exclusive: false, spurious: false }
+    pub(crate) const fn read(operation: Operation, scalar: Scalar, [success, failure]: [Ordering; 2]) -> Self {
+        Self::Read { operation, scalar, success, failure, exclusive: false, spurious: false }
     }
 
     /// The ordering; relaxed for what has none.
