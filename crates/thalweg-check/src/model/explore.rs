@@ -34,7 +34,7 @@
 //! recursion; a weak compare-exchange may have a third choice, to fail without a reason, which is never maximal.
 
 use super::clock::Clock;
-use super::graph::{EventId, Graph, Kind, Line, Node};
+use super::graph::{EventId, Graph, Kind, Node, ThreadEvents};
 use super::guide::Guide;
 use super::{Memory, ScAxiom};
 use std::sync::atomic::Ordering;
@@ -352,7 +352,7 @@ impl Explorer {
         let node = self.graph.node(by);
         let mut found = Vec::new();
         // None of what comes before it; so when all threads have ended there are none, and nothing is looked at.
-        let beside = |(thread, line): (u32, &Line)| line.nodes.len() as u32 - node.porf.get(thread);
+        let beside = |(thread, line): (u32, &ThreadEvents)| line.nodes.len() as u32 - node.porf.get(thread);
         let mut left = (0..).zip(&self.graph.lines).map(beside).sum::<u32>();
         // From the newest on, for what is not maximal here is deleted by the revisit of any older read (T2).
         for stamp in (0..node.stamp).rev() {

@@ -157,7 +157,7 @@ pub(crate) struct Location {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct ThreadEvents {
     /// The spawn that started the thread; none for thread 0, and where there is no thread.
     pub(crate) parent: Option<EventId>,
     /// The equal thread that was started right before it (see [`equal`](super::equal)).
@@ -171,7 +171,7 @@ pub(crate) struct Line {
 /// public view of it is in this type's methods; see [`Event`](super::Event).
 #[derive(Clone, Debug, Default)]
 pub struct ExecutionGraph {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<ThreadEvents>,
     pub(crate) locations: Vec<Location>,
     pub(crate) order: Vec<EventId>,
     /// Every access synchronises as if it were `SeqCst`.
@@ -490,7 +490,7 @@ impl Graph {
         let kept = |id: &EventId| id.index < keep.get(id.thread);
         copy.strong = self.strong;
         copy.targets.clear();
-        copy.lines.resize_with(self.lines.len(), Line::default);
+        copy.lines.resize_with(self.lines.len(), ThreadEvents::default);
         for ((thread, line), copy) in (0..).zip(&self.lines).zip(&mut copy.lines) {
             copy.parent = line.parent.filter(kept);
             copy.twin = line.twin.filter(|_| copy.parent.is_some());

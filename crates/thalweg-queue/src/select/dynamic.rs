@@ -1,7 +1,7 @@
 //! A select whose arms are put together when the program runs.
 
 use super::arm::{Arm, ToPop, ToPush, Waiter};
-use super::list::{Arms, Line, Selecting, random, until};
+use super::list::{Arms, Enlist, Selecting, random, until};
 use super::timer::{after, at};
 use crate::PushError;
 use crate::wait::{Deadline, is_over};
@@ -69,7 +69,7 @@ impl fmt::Display for SelectError {
 impl core::error::Error for SelectError {}
 
 /// An arm, and what comes then.
-trait Then<R>: Line {
+trait Then<R>: Enlist {
     fn attempt(&mut self) -> bool;
     fn then(&mut self) -> R;
 }
@@ -95,7 +95,7 @@ impl<A: Arm, R, F: FnMut(A::Output) -> R> Then<R> for With<A, F> {
     }
 }
 
-impl<A: Arm, F> Line for With<A, F> {
+impl<A: Arm, F> Enlist for With<A, F> {
     fn enlist(&mut self, sleeper: Waiter) -> bool {
         !self.ended && Arm::enlist(&mut self.arm, sleeper)
     }
@@ -125,7 +125,7 @@ impl<R> Arms for &mut Boxes<'_, R> {
         self[index].1.attempt().then_some(index)
     }
 
-    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Line)) {
+    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Enlist)) {
         self.iter_mut().for_each(|(_, arm)| act(&mut **arm));
     }
 }

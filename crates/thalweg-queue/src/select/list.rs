@@ -25,19 +25,19 @@ pub trait Arms {
 
     /// Does `act` with each: everything but attempts.
     #[doc(hidden)]
-    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Line));
+    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Enlist));
 }
 
 /// What is done with an arm but for attempts.
 #[doc(hidden)]
-pub trait Line {
+pub trait Enlist {
     fn enlist(&mut self, sleeper: Waiter) -> bool;
     fn leave(&mut self, chosen: bool);
     fn deadline(&self) -> Option<Deadline>;
     fn is_on(&self) -> bool;
 }
 
-impl<A: Arm> Line for A {
+impl<A: Arm> Enlist for A {
     fn enlist(&mut self, sleeper: Waiter) -> bool {
         Arm::enlist(self, sleeper)
     }
@@ -74,7 +74,7 @@ impl Arms for () {
         None
     }
 
-    fn each(&mut self, _act: &mut dyn FnMut(&mut dyn Line)) {}
+    fn each(&mut self, _act: &mut dyn FnMut(&mut dyn Enlist)) {}
 }
 
 impl<A: Arm, B: Arms> Arms for (A, B) {
@@ -91,7 +91,7 @@ impl<A: Arm, B: Arms> Arms for (A, B) {
         }
     }
 
-    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Line)) {
+    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Enlist)) {
         act(&mut self.0);
         self.1.each(act);
     }

@@ -20,7 +20,7 @@ pub(super) struct LinePlace {
 
 /// Who waits.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct WaitingLine {
     slots: Vec<Slot>,
     free: usize,
     /// How many slots are not free.
@@ -56,7 +56,7 @@ const NONE: usize = usize::MAX;
 /// How many slots are kept when nobody waits any more.
 const KEPT: usize = 64;
 
-impl Line {
+impl WaitingLine {
     /// Nobody.
     pub(super) fn new() -> Self {
         Self {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn whoever_waits_longest_is_first() {
-        let mut line = Line::new();
+        let mut line = WaitingLine::new();
         let wakers: Vec<_> = (0..5).map(|_| Waker::from(Arc::new(Nobody))).collect();
         let places: Vec<_> = wakers.iter().map(|waker| line.push(Sleeper::Task(waker.clone()))).collect();
         assert!(line.remove(places[0]).is_some() && line.remove(places[3]).is_some());
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn who_comes_after_the_end_is_left() {
-        let mut line = Line::new();
+        let mut line = WaitingLine::new();
         line.push(task());
         let end = line.end();
         line.push(task());
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_woken_task_is_owed_for_once_until_it_is_heard_of() {
-        let mut line = Line::new();
+        let mut line = WaitingLine::new();
         let [a, b, c] = [(); 3].map(|()| line.push(task()));
         assert!(line.first(u64::MAX).is_some() && line.first(u64::MAX).is_some());
         assert!(line.remove(a).is_none(), "it was woken, and is heard of");
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_crowd_gives_its_memory_back() {
-        let mut line = Line::new();
+        let mut line = WaitingLine::new();
         let places: Vec<_> = (0..10 * KEPT).map(|_| line.push(task())).collect();
         assert!(places.iter().all(|&place| line.remove(place).is_some()));
         assert!(line.slots.capacity() <= KEPT);
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_step_takes_as_long_in_a_crowd() {
         let each = |count: usize| {
-            let mut line = Line::new();
+            let mut line = WaitingLine::new();
             let places: Vec<_> = (0..count).map(|_| line.push(task())).collect();
             let start = time::now();
             let middle = count / 2;

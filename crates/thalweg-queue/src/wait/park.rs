@@ -2,7 +2,7 @@
 //!
 //! Threads and futures are on the same list.
 
-use super::line::{Line, LinePlace};
+use super::line::{LinePlace, WaitingLine};
 use super::{Deadline, Side, Wait, both};
 use crate::drops::Drops;
 use crate::edges::fenced;
@@ -56,7 +56,7 @@ impl Sleep for Park {
 struct List {
     /// The length of the list, to be read without the lock.
     length: CachePadded<AtomicUsize>,
-    waiters: Mutex<Line>,
+    waiters: Mutex<WaitingLine>,
 }
 
 /// Who is to be woken.
@@ -228,15 +228,15 @@ impl Wait for Park {
 
 impl List {
     fn new() -> Self {
-        Self { length: CachePadded(AtomicUsize::new(0)), waiters: Mutex::new(Line::new()) }
+        Self { length: CachePadded(AtomicUsize::new(0)), waiters: Mutex::new(WaitingLine::new()) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line> {
+    fn lock(&self) -> MutexGuard<'_, WaitingLine> {
         // Nothing panics while the lock is held, unless memory runs out; the list is whole then too.
         self.waiters.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn note(&self, waiters: &Line) {
+    fn note(&self, waiters: &WaitingLine) {
         // Relaxed: the lock orders those who write it, the fences those who read it.
         self.length.store(waiters.len(), Relaxed);
     }
