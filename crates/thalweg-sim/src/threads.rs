@@ -403,7 +403,7 @@ impl State {
             }
             if place == self.places.len() {
                 self.agenda.clear(place);
-                self.ring(time);
+                self.wake_due(time);
                 continue;
             }
             if place > self.places.len() {
@@ -450,7 +450,7 @@ impl State {
     }
 
     /// A deadline has come.
-    fn ring(&mut self, time: u64) {
+    fn wake_due(&mut self, time: u64) {
         while let Some(&Reverse((deadline, thread, ticket))) = self.timers.peek()
             && deadline <= time
         {

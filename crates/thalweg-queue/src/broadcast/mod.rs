@@ -196,7 +196,7 @@ impl<T: Clone, W: Wait> Producer<T, W> {
             return Err(TryPushError::Closed(value));
         }
         let old = self.shared.write(value);
-        both(|| self.shared.wait.ring(Side::Items, usize::MAX, || true), || drop(old));
+        both(|| self.shared.wait.notify(Side::Items, usize::MAX, || true), || drop(old));
         Ok(())
     }
 
@@ -245,7 +245,7 @@ impl<T: Clone, W: Wait> Clone for Producer<T, W> {
 impl<T: Clone, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.shared.handles.leave_producer() {
-            self.shared.wait.ring_all();
+            self.shared.wait.notify_all();
         }
     }
 }

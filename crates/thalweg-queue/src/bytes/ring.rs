@@ -173,7 +173,7 @@ impl<W: Wait> Ring<W> {
     pub(super) fn commit(&self, place: Spot, header: Header) {
         // (bytes.8) Release, pairs with (bytes.9): who sees the header sees the message. Relaxed would hand out an unwritten one.
         self.memory.headers.note(self.granule(place), header, edge("bytes.8", Release));
-        self.wait.ring(Side::Items, 1, || true);
+        self.wait.notify(Side::Items, 1, || true);
     }
 
     /// Whether the round of the block at `start` can begin. Writes nothing.
@@ -330,7 +330,7 @@ impl<W: Wait> Ring<W> {
         in_order("bytes.19", clears, gives);
         if self.shape.offset(Spot(before)) + count == self.shape.entries {
             // All of them: behind one that was woken, and then did not fit, one with a shorter message may fit.
-            self.wait.ring(Side::Room, usize::MAX, || true);
+            self.wait.notify(Side::Room, usize::MAX, || true);
         }
     }
 }
@@ -384,7 +384,7 @@ impl<W: Wait> Messages<W> for Ring<W> {
         match self.look() {
             Sight::Start(..) => true,
             Sight::Empty => self.handles.producers_gone(),
-            // Whoever is half-way rings when it ends. A grant that is leaked never does: then nobody will find the end.
+            // Whoever is half-way notifies when it ends. A grant that is leaked never does: then nobody will find the end.
             Sight::Busy => false,
         }
     }

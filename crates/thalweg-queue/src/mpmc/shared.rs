@@ -260,7 +260,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
                     block.write(claim.offsets.start, value);
                     block.commit_in_turn(&self.layout, first, &claim);
                 }
-                self.wait.ring(Side::Items, 1, || true);
+                self.wait.notify(Side::Items, 1, || true);
                 Ok(())
             }
             Err(refused) => refused.refuse(value),
@@ -279,7 +279,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         write(block, claim.offsets.clone());
         // SAFETY: allocated above, and written.
         unsafe { block.commit_in_turn(&self.layout, first, &claim) };
-        self.wait.ring(Side::Items, count, || true);
+        self.wait.notify(Side::Items, count, || true);
         Ok(count)
     }
 
@@ -401,7 +401,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             block.consume(claim);
             item
         };
-        self.wait.ring(Side::Room, 1, || self.may_push());
+        self.wait.notify(Side::Room, 1, || self.may_push());
         item
     }
 
@@ -417,7 +417,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             block.consume(&claim);
         }
         block.ask_ahead(&claim, known);
-        self.wait.ring(Side::Room, count, || self.may_push());
+        self.wait.notify(Side::Room, count, || self.may_push());
         Ok(count)
     }
 
@@ -500,7 +500,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         if let Ok(claim) = block.reserve(&self.layout, first, count) {
             // SAFETY: reserved a moment ago, and nothing is in them.
             unsafe { block.consume(&claim) };
-            self.wait.ring(Side::Room, count, || self.may_push());
+            self.wait.notify(Side::Room, count, || self.may_push());
         }
     }
 
@@ -510,7 +510,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         match self.block(head).look(&self.layout, head, 1) {
             Sight::Items(_) | Sight::Holes(..) | Sight::Moved => true,
             Sight::Empty => self.producers_gone(),
-            // Whoever is half-way rings when it ends. A grant that is leaked never does: then nobody will find the end.
+            // Whoever is half-way notifies when it ends. A grant that is leaked never does: then nobody will find the end.
             Sight::Busy => false,
             Sight::Done => {
                 let next = head.next();
@@ -550,7 +550,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     pub(crate) fn leave_producer(&self) {
         // (bbq.17) Release, pairs with (bbq.16): what was pushed comes before the count.
         if self.handles.producers.leave(edge("bbq.17", Release)) {
-            self.wait.ring_all();
+            self.wait.notify_all();
         }
     }
 
@@ -561,7 +561,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         // dropped with the queue.
         if self.handles.consumers.leave(among::<C>("bbq.33", AcqRel)) {
             let drops = || self.drop_items();
-            both(|| self.wait.ring_all(), drops);
+            both(|| self.wait.notify_all(), drops);
         }
     }
 
@@ -649,7 +649,7 @@ impl<T, W: Wait, P: Users, C: Users> Drop for Items<'_, T, W, P, C> {
         let consume = || {
             // SAFETY: they were reserved when this was made, and all of them are moved out or dropped.
             unsafe { block.consume(claim) };
-            queue.wait.ring(Side::Room, claim.offsets.len(), || queue.may_push());
+            queue.wait.notify(Side::Room, claim.offsets.len(), || queue.may_push());
         };
         both(items, consume);
     }

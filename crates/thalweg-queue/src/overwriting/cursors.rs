@@ -180,8 +180,8 @@ impl<W: Wait> Cursors<W> {
             _ => written.set_all(first..first + count, self.shape.mark(place), order),
         }
         // Producers that are a round ahead may have waited for this one.
-        let room = || self.wait.ring(Side::Room, usize::MAX, || self.may_push(1));
-        both(|| self.wait.ring(Side::Items, count, || true), room);
+        let room = || self.wait.notify(Side::Room, usize::MAX, || self.may_push(1));
+        both(|| self.wait.notify(Side::Items, count, || true), room);
     }
 
     /// Whether the round of the block at `start` can begin, or has begun. Writes nothing.
@@ -296,7 +296,7 @@ impl<W: Wait> Cursors<W> {
 
     /// Whether a pop would do anything but find nothing. Writes nothing.
     pub(crate) fn may_pop(&self) -> bool {
-        // Whoever is half-way rings when it ends.
+        // Whoever is half-way notifies when it ends.
         matches!(self.look(1), Sight::Units(..) | Sight::Overrun(..))
     }
 

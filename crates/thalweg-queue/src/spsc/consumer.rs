@@ -243,14 +243,14 @@ fn look<T, W: Wait>(ring: &Ring<T, W>, place: Spot) -> (usize, bool) {
     (ready, false)
 }
 
-/// Gives back the block that ends at `place`, and rings: the consumer has gone on by now (P4 of [`crate::wait`]).
+/// Gives back the block that ends at `place`, and notifies: the consumer has gone on by now (P4 of [`crate::wait`]).
 ///
 /// By value, so that the consumer's fields can live in registers (see [`Held`]).
 #[cold]
 #[inline(never)]
 fn give_back<T, W: Wait>(ring: &Ring<T, W>, place: Spot) {
     ring.grant(place);
-    ring.wait.ring(Side::Room, ring.block_entries(), || true);
+    ring.wait.notify(Side::Room, ring.block_entries(), || true);
 }
 
 impl<T, W: Wait> Drop for Consumer<T, W> {
@@ -293,7 +293,7 @@ fn leave<T, W: Wait>(ring: Share<Ring<T, W>>, mut at: Reader) {
             }
         }
     };
-    both(|| ring.wait.ring_all(), items);
+    both(|| ring.wait.notify_all(), items);
 }
 
 impl<T, W: Wait> fmt::Debug for Consumer<T, W> {

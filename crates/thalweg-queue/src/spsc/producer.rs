@@ -95,7 +95,7 @@ impl<T, W: Wait> Producer<T, W> {
     fn commit(&mut self, count: usize) {
         self.entry += count;
         self.ring.commit(self.block, self.base.wrapping_add(self.entry as u64));
-        self.ring.wait.ring(Side::Items, count, || true);
+        self.ring.wait.notify(Side::Items, count, || true);
     }
 
     /// Asks for the last `count` entries, or fewer, of those that lie ahead in the block: the ones before them were asked for earlier.
@@ -152,7 +152,7 @@ impl<T, W: Wait> Producer<T, W> {
             assert!(self.enter(), "the block is free");
         }
         // All of them are there when a waker runs.
-        self.ring.wait.ring(Side::Items, count, || true);
+        self.ring.wait.notify(Side::Items, count, || true);
     }
 
     fn may_push(&self) -> bool {
@@ -262,7 +262,7 @@ impl<T, W: Wait> Drop for Producer<T, W> {
 #[inline(never)]
 fn leave<T, W: Wait>(ring: Share<Ring<T, W>>) {
     ring.ends.leave_producer();
-    ring.wait.ring_all();
+    ring.wait.notify_all();
 }
 
 impl<T, W: Wait> fmt::Debug for Producer<T, W> {

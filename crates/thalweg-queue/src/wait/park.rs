@@ -1,4 +1,4 @@
-//! Sleeping until the other end rings.
+//! Sleeping until the other end notifies.
 //!
 //! Threads and futures are on the same list.
 
@@ -153,7 +153,7 @@ impl Park {
         *place = Some(waiters.push(sleeper));
         list.note(&waiters);
         drop(waiters);
-        // (wait.1) The waiter's fence, pairs with (wait.2): either the one who rings sees the new length, or the waiter's next
+        // (wait.1) The waiter's fence, pairs with (wait.2): either the one who notifies sees the new length, or the waiter's next
         // look sees what was made visible before. Without it both may look too early, and the waiter sleeps beside an item.
         fenced("wait.1", fence::heavy);
         true
@@ -205,20 +205,20 @@ impl Park {
 
 impl Wait for Park {
     #[inline(always)]
-    fn ring(&self, side: Side, count: usize, worthwhile: impl FnOnce() -> bool) {
-        // (wait.2) The ringer's fence, pairs with (wait.1).
+    fn notify(&self, side: Side, count: usize, worthwhile: impl FnOnce() -> bool) {
+        // (wait.2) The notifier's fence, pairs with (wait.1).
         let mut is_fenced = true;
         fenced("wait.2", || is_fenced = fence::light_if_free());
         let list = self.list(side);
         // Relaxed: the fence orders it.
         if !is_fenced || list.length.load(Relaxed) != 0 {
-            list.rung(count, worthwhile);
+            list.notify(count, worthwhile);
         }
     }
 
-    fn ring_all(&self) {
-        let ring = |side| self.ring(side, usize::MAX, || true);
-        both(|| ring(Side::Room), || both(|| ring(Side::Items), || ring(Side::Closed)));
+    fn notify_all(&self) {
+        let notify = |side| self.notify(side, usize::MAX, || true);
+        both(|| notify(Side::Room), || both(|| notify(Side::Items), || notify(Side::Closed)));
     }
 
     fn wait(&self, side: Side, deadline: Option<Deadline>, mut ready: impl FnMut() -> bool) -> bool {
@@ -244,8 +244,8 @@ impl List {
     /// Wakes up to `count` who wait, if that is `worthwhile`. Out of line: each push and each pop of a program has the call.
     #[cold]
     #[inline(never)]
-    fn rung(&self, count: usize, worthwhile: impl FnOnce() -> bool) {
-        // (wait.3) Between what we made visible and our look at what others did, pairs with itself: of those who ring, the
+    fn notify(&self, count: usize, worthwhile: impl FnOnce() -> bool) {
+        // (wait.3) Between what we made visible and our look at what others did, pairs with itself: of those who notify, the
         // one whose fence comes last sees what all of them did (P3). A light fence orders nothing between two of them, so
         // without it each of two consumers that free a block together could find it taken by the other.
         // And it is the fence (wait.2), where that is a full one.

@@ -392,7 +392,7 @@ impl<T: Send> Supply for Arrivals<T> {
         }
         if given > 0 {
             // Whoever gets on wakes the next one if there is more room.
-            self.lid.park.ring(Side::Room, given, || true);
+            self.lid.park.notify(Side::Room, given, || true);
         }
         self.rest = self.rest.map(|rest| rest - given);
         flow

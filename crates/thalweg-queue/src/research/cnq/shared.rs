@@ -98,8 +98,8 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
                 // It has room for every capsule but one. So all others are in it, each with an item, or somebody is half-way.
                 self.free.put(capsule);
                 // Who looked meanwhile found no capsule, and may sleep since; the one that was half-way may have ended and rung
-                // before. If it has not, it rings when it does.
-                self.wait.ring(Side::Room, 1, || self.can_begin().is_ok());
+                // before. If it has not, it notifies when it does.
+                self.wait.notify(Side::Room, 1, || self.can_begin().is_ok());
                 return Err((why, value));
             }
         };
@@ -129,11 +129,11 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
         self.ordinary * self.entries as usize
     }
 
-    /// The tube may have been `Busy` with who began a capsule. Not rung by [`begin`](Self::begin), since a waker may panic, and
+    /// The tube may have been `Busy` with who began a capsule. Not notified of by [`begin`](Self::begin), since a waker may panic, and
     /// the capsule has to be in somebody's hands then.
     #[inline]
     pub(super) fn begun(&self) {
-        self.wait.ring(Side::Room, 1, || true);
+        self.wait.notify(Side::Room, 1, || true);
     }
 
     /// Sees to it that nothing more is filled under this number (C3).
@@ -167,7 +167,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
         if self.capsules[capsule].leave() {
             // (cnq.24) The other way round, the first of the next two that leaves it could take itself for the second.
             in_order("cnq.24", || self.capsules[capsule].renew(), || self.free.put(capsule));
-            self.wait.ring(Side::Room, 1, || true);
+            self.wait.notify(Side::Room, 1, || true);
         }
     }
 
@@ -186,11 +186,11 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
         Ok(self.hold(capsule as usize))
     }
 
-    /// The tube may have been `Busy` with who drew a capsule, for either side. Not rung by [`draw`](Self::draw), as in
+    /// The tube may have been `Busy` with who drew a capsule, for either side. Not notified of by [`draw`](Self::draw), as in
     /// [`begun`](Self::begun).
     #[inline]
     pub(super) fn drawn(&self) {
-        both(|| self.wait.ring(Side::Room, 1, || true), || self.ring_consumers());
+        both(|| self.wait.notify(Side::Room, 1, || true), || self.ring_consumers());
     }
 
     /// Takes the oldest fragment that there is something to do with, if it is older than the capsule `before`. As an error: whether one that
@@ -254,7 +254,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
     /// or any other but that.
     #[inline(always)]
     pub(super) fn ring_consumers(&self) {
-        self.wait.ring(Side::Items, usize::MAX, || true);
+        self.wait.notify(Side::Items, usize::MAX, || true);
     }
 
     /// Leaves a capsule that everything is taken from. Returns a number before which everything is taken.

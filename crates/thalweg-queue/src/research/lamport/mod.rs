@@ -230,7 +230,7 @@ unsafe impl<T, W: Wait, L: Caching> Write for Producer<T, W, L> {
     unsafe fn commit(&mut self, count: usize) {
         self.head = self.ring.after(self.head, count);
         self.ring.fill(self.head);
-        self.ring.wait.ring(Side::Items, count, || true);
+        self.ring.wait.notify(Side::Items, count, || true);
     }
 }
 
@@ -244,7 +244,7 @@ crate::wait::producer!(exclusive runs (Producer [T] [L] T [T, L: Caching]));
 impl<T, W: Wait, L: Caching> Drop for Producer<T, W, L> {
     fn drop(&mut self) {
         self.ring.ends.leave_producer();
-        self.ring.wait.ring_all();
+        self.ring.wait.notify_all();
     }
 }
 
@@ -355,7 +355,7 @@ unsafe impl<T, W: Wait, L: Caching> Read for Consumer<T, W, L> {
     unsafe fn release(&mut self, count: usize) {
         self.tail = self.ring.after(self.tail, count);
         self.ring.empty(self.tail);
-        self.ring.wait.ring(Side::Room, count, || true);
+        self.ring.wait.notify(Side::Room, count, || true);
     }
 }
 
@@ -373,7 +373,7 @@ impl<T, W: Wait, L: Caching> Drop for Consumer<T, W, L> {
                 both(|| drops.one(|| unsafe { ring.discard(tail) }), || unsafe { self.release(1) });
             }
         };
-        both(|| ring.wait.ring_all(), items);
+        both(|| ring.wait.notify_all(), items);
     }
 }
 
