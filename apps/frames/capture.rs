@@ -42,12 +42,12 @@ const SIMPLE_FRAME: usize = 12;
 pub struct Batch {
     /// Bytes of the file. Those of the records come first.
     bytes: Vec<u8>,
-    records: Vec<Place>,
+    records: Vec<Extent>,
 }
 
 /// Where a record is among the bytes of its batch.
 #[derive(Clone, Debug)]
-struct Place {
+struct Extent {
     start: usize,
     end: usize,
     content: Content,
@@ -93,7 +93,7 @@ impl Batch {
         self.records.get(index).map(|place| self.at(place))
     }
 
-    fn at(&self, place: &Place) -> Record<'_> {
+    fn at(&self, place: &Extent) -> Record<'_> {
         let bytes = &self.bytes[place.start..place.end];
         let frame = place.content.frame().map(|(_, frame)| &bytes[frame]);
         Record { bytes, frame }
@@ -416,7 +416,7 @@ impl<R: Read> Capture<R> {
                     ));
                 }
                 Ok((length, content)) => {
-                    batch.records.push(Place { start, end: start + length, content });
+                    batch.records.push(Extent { start, end: start + length, content });
                     start += length;
                     self.records += 1;
                     self.position += length as u64;

@@ -23,9 +23,9 @@ fn rules(keep: &[&str], drop: &[&str]) -> Rules {
 }
 
 /// A directory for one test; `in` and `out` in it.
-struct Place(tempfile::TempDir);
+struct Folder(tempfile::TempDir);
 
-impl Place {
+impl Folder {
     fn with(capture: &[u8]) -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         fs::write(place.path("in"), capture).unwrap();
@@ -84,7 +84,7 @@ fn pcapng() -> Vec<u8> {
 }
 
 /// Forwards with the graph and with the sequential program and expects the same of both; gives the output.
-fn forward(place: &Place, config: &Config) -> Vec<u8> {
+fn forward(place: &Folder, config: &Config) -> Vec<u8> {
     let streamed = run(config, &()).unwrap();
     let mut sequential = config.clone();
     sequential.output = place.path("reference");
@@ -98,14 +98,14 @@ fn forward(place: &Place, config: &Config) -> Vec<u8> {
 #[test]
 fn without_rules_the_output_is_the_input() {
     for capture in [made_up(0), made_up(3_000), pcapng()] {
-        let place = Place::with(&capture);
+        let place = Folder::with(&capture);
         assert!(forward(&place, &place.config()) == capture);
     }
 }
 
 #[test]
 fn equals_the_reference_under_every_scheme() {
-    let place = Place::with(&made_up(5_000));
+    let place = Folder::with(&made_up(5_000));
     let mut config = place.config();
     for rules in [rules(&[], &[]), rules(&["udp and port 53", "vlan", "ip6"], &["host 10.0.0.4"]), rules(&["arp"], &[])]
     {
@@ -121,7 +121,7 @@ fn equals_the_reference_under_every_scheme() {
 
 #[test]
 fn filters_and_rewriting_do_what_they_say() {
-    let place = Place::with(&made_up(2_000));
+    let place = Folder::with(&made_up(2_000));
     let mut config = place.config();
     config.rules = rules(&["src 10.0.0.1 and udp"], &["port 80"]);
     let summary = run(&config, &()).unwrap();
@@ -167,7 +167,7 @@ fn one_filter_of_several_is_enough_to_keep_and_to_drop() {
             let length = (frame.len() as u32).to_le_bytes();
             [&[0; 8][..], &length, &length, frame].concat()
         };
-        let place = Place::with(&[made_up(0), frames.iter().flat_map(record).collect()].concat());
+        let place = Folder::with(&[made_up(0), frames.iter().flat_map(record).collect()].concat());
         let mut config = place.config();
         config.rules = Rules { rewrite: Rewrite::default(), ..rules(keep, drop) };
         run(&config, &()).unwrap();
@@ -207,7 +207,7 @@ fn a_capture_cut_off_at_any_byte_is_forwarded_up_to_there() {
         let boundaries = boundaries(&capture);
         assert_eq!(boundaries.last(), Some(&capture.len()));
         for len in 0..capture.len() {
-            let place = Place::with(&capture[..len]);
+            let place = Folder::with(&capture[..len]);
             let good = boundaries.iter().rposition(|&end| end <= len);
             match (run(&place.config(), &()), good) {
                 (Err(Error::Refused(reason)), None) => {
@@ -328,7 +328,7 @@ fn no_corrupt_byte_makes_it_panic_or_differ_from_the_reference() {
         for _ in 0..400 {
             let mut corrupt = capture.clone();
             corrupt[random.usize(..capture.len())] ^= 1 << random.u8(..8);
-            let place = Place::with(&corrupt);
+            let place = Folder::with(&corrupt);
             let mut config = place.config();
             config.rules = rules(&["udp"], &[]);
             if Capture::open(&corrupt[..]).is_ok() {
@@ -370,14 +370,14 @@ fn corrupt_records_are_refused_with_place_and_reason() {
         // Nobody makes room for what is not believed.
         ([section, &6_u32.to_le_bytes(), &(17_u32 << 20).to_le_bytes(), &[0; 4]].concat(), "a block of 17825792 bytes"),
     ] {
-        let place = Place::with(&capture);
+        let place = Folder::with(&capture);
         let reason = match run(&place.config(), &()) {
             Ok(summary) => summary.damage.expect(told).to_string(),
             Err(error) => format!("{error:#}"),
         };
         assert!(reason.contains(told) && reason.contains("at byte"), "{reason}");
     }
-    let place = Place::with(&big_endian);
+    let place = Folder::with(&big_endian);
     assert!(forward(&place, &place.config()) == big_endian);
 }
 
@@ -395,7 +395,7 @@ fn frames_of_other_link_types_pass_and_are_counted() {
     let mut raw = made_up(3);
     raw[20] = 147;
     for (capture, frames, foreign) in [(mixed, 1, 1), (alone, 0, 1), (raw, 0, 3)] {
-        let place = Place::with(&capture);
+        let place = Folder::with(&capture);
         let mut config = place.config();
         assert!(forward(&place, &config) == capture);
         let counts = run(&config, &()).unwrap().counts;
@@ -417,7 +417,7 @@ fn frames_of_other_link_types_pass_and_are_counted() {
 fn blocks_without_frames_are_passed_on_by_their_length() {
     let no_end = block(false, 4, &[1, 0, 200, 0, 9, 9, 9, 9]);
     let capture = [&pcapng()[..28], &no_end, &block(false, 5, &[]), &pcapng()[..]].concat();
-    let place = Place::with(&capture);
+    let place = Folder::with(&capture);
     assert!(forward(&place, &place.config()) == capture);
     assert_eq!(run(&place.config(), &()).unwrap().damage, None);
 }
@@ -450,7 +450,7 @@ fn every_file_header_is_understood() {
             for check_sequence in [0, 0x44] {
                 header[upper] = check_sequence;
                 let capture = [&header[..], &[0; 8], &length, &length, &frame].concat();
-                let place = Place::with(&capture);
+                let place = Folder::with(&capture);
                 assert!(forward(&place, &place.config()) == capture);
                 let frames = each_record(&capture[..], |record| record.frame.map(<[u8]>::to_vec));
                 assert_eq!(frames, [None, Some(frame.clone())]);
@@ -465,7 +465,7 @@ fn every_file_header_is_understood() {
 fn pipes_are_read_and_written_as_they_come() {
     use std::io::Write;
 
-    let place = Place(tempfile::tempdir().unwrap());
+    let place = Folder(tempfile::tempdir().unwrap());
     let config = place.config();
     let made = std::process::Command::new("mkfifo").args([&config.input, &config.output]).status();
     if !made.is_ok_and(|status| status.success()) {
@@ -501,13 +501,13 @@ fn the_length_of_a_section_becomes_unknown() {
     let capture = pcapng();
     let mut with_length = capture.clone();
     with_length[16..24].copy_from_slice(&1_000_u64.to_le_bytes());
-    let place = Place::with(&with_length);
+    let place = Folder::with(&with_length);
     assert!(forward(&place, &place.config()) == capture);
 }
 
 #[test]
 fn the_input_is_never_the_output() {
-    let place = Place::with(&made_up(3));
+    let place = Folder::with(&made_up(3));
     let config = Config::new(place.path("in"), place.path("in"));
     assert!(matches!(run(&config, &()), Err(Error::Refused(_))));
     // Nor by another name.
@@ -521,7 +521,7 @@ fn the_input_is_never_the_output() {
 fn an_output_that_is_full_is_an_error() {
     // One frame waits in the buffer until it is flushed, many do not fit.
     for frames in [1, 5_000] {
-        let place = Place::with(&made_up(frames));
+        let place = Folder::with(&made_up(frames));
         let config = Config::new(place.path("in"), "/dev/full");
         for error in [run(&config, &()).unwrap_err(), reference(&config).unwrap_err()] {
             let told = format!("{error:#}");

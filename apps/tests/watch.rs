@@ -43,9 +43,9 @@ impl Watch for Watcher {
 }
 
 /// `in` and `out` in a directory.
-struct Place(tempfile::TempDir);
+struct Folder(tempfile::TempDir);
 
-impl Place {
+impl Folder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -61,7 +61,7 @@ impl Place {
 
 #[test]
 fn every_byte_of_a_search_is_told() {
-    let place = Place::new();
+    let place = Folder::new();
     fs::write(place.path("in"), b"word\n".repeat(200_000)).unwrap();
     let config = search::Config::new("word", vec![place.path("in")]);
     let watcher = Watcher::default();
@@ -75,7 +75,7 @@ fn every_byte_of_a_search_is_told() {
 
 #[test]
 fn every_byte_of_a_capture_is_told() {
-    let place = Place::new();
+    let place = Folder::new();
     frames::synthetic::capture(2_000, &mut fs::File::create(place.path("in")).unwrap()).unwrap();
     let mut config = frames::Config::new(place.path("in"), place.path("out"));
     // Of frames that are left out too.
@@ -91,7 +91,7 @@ fn every_byte_of_a_capture_is_told() {
 
 #[test]
 fn the_bytes_of_samples_are_told_now_and_then() {
-    let place = Place::new();
+    let place = Folder::new();
     fm::synthetic::signal(300_000, &place.path("in")).unwrap();
     let config = fm::Config::of_files(place.path("in"), place.path("out"));
     let watcher = Watcher::default();

@@ -1,5 +1,7 @@
 //! Who runs next.
 
+use thalweg_sync::random::SplitMix;
+
 /// How schedules are drawn. Every one is a function of the seed alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strategy {
@@ -34,33 +36,10 @@ const FAIR: u32 = 2000;
 /// change of PCT, so that what it promises stays.
 const LONG: u64 = 1 << 14;
 
-/// A seeded source of numbers (SplitMix64).
-#[derive(Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `end`, which is not 0.
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
-    }
-}
-
 /// The schedule of one execution.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    random: Random,
+    random: SplitMix,
     policy: Policy,
 }
 
@@ -84,7 +63,7 @@ enum Policy {
 
 impl Schedule {
     pub(crate) fn new(strategy: Strategy, seed: u64) -> Self {
-        let mut random = Random::new(seed);
+        let mut random = SplitMix::new(seed);
         let strategy = match strategy {
             Strategy::Mixed if random.below(2) == 0 => {
                 Strategy::Walk { stay: [0, 128, 224, 248][random.below(4) as usize] }
@@ -106,14 +85,14 @@ impl Schedule {
     }
 
     /// A number for other decisions of the execution.
-    pub(crate) fn random(&mut self) -> &mut Random {
+    pub(crate) fn random(&mut self) -> &mut SplitMix {
         &mut self.random
     }
 
     /// A thread was started; threads are numbered in that order.
     pub(crate) fn started(&mut self) {
         if let Policy::Pct { priorities, .. } = &mut self.policy {
-            priorities.push((self.random.next() >> 2) as i64);
+            priorities.push((self.random.number() >> 2) as i64);
         }
     }
 
@@ -160,14 +139,6 @@ impl Schedule {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_stay_below_the_end_and_reach_it() {
-        let mut random = Random::new(1);
-        let mut seen = [0; 3];
-        (0..3000).for_each(|_| seen[random.below(3) as usize] += 1);
-        assert!(seen.iter().all(|&n| n > 900), "{seen:?}");
-    }
 
     #[test]
     fn a_seed_is_a_schedule() {

@@ -41,7 +41,7 @@ mod member {
     }
 
     /// Waits until the grant stays as it is for a while. A program would go on with its work meanwhile, and look now and then.
-    fn settle(member: &mut Member) -> Result<Option<u32>, Gone> {
+    fn steady_grant(member: &mut Member) -> Result<Option<u32>, Gone> {
         while member.wait(Duration::from_millis(100))? {}
         Ok(member.granted())
     }
@@ -49,20 +49,20 @@ mod member {
     pub(crate) fn take_part(path: &Path) -> Result<(), Box<dyn Error>> {
         let mut crunch = Member::join(path, 1, "crunch")?;
         crunch.publish(wish(8), 1);
-        println!("alone, with work for 8 threads: {:?} cores", settle(&mut crunch)?);
+        println!("alone, with work for 8 threads: {:?} cores", steady_grant(&mut crunch)?);
 
         let mut other = Member::join(path, 1, "other")?;
         other.publish(wish(8), 1);
         crunch.publish(wish(8), 8);
-        println!("beside another one: {:?} and {:?}", settle(&mut crunch)?, settle(&mut other)?);
+        println!("beside another one: {:?} and {:?}", steady_grant(&mut crunch)?, steady_grant(&mut other)?);
 
         other.publish(wish(2), 2);
         crunch.publish(wish(8), 4);
-        println!("which has work for 2: {:?} and {:?}", settle(&mut crunch)?, settle(&mut other)?);
+        println!("which has work for 2: {:?} and {:?}", steady_grant(&mut crunch)?, steady_grant(&mut other)?);
 
         drop(other);
         crunch.publish(wish(8), 6);
-        println!("when it has gone: {:?} cores", settle(&mut crunch)?);
+        println!("when it has gone: {:?} cores", steady_grant(&mut crunch)?);
         Ok(())
     }
 }

@@ -434,6 +434,7 @@ fn lock(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
     use crate::Member;
+    use thalweg_sync::random::Xorshift;
 
     const SOON: Duration = Duration::from_secs(60);
 
@@ -460,14 +461,6 @@ mod tests {
 
     fn wish(could: u32) -> Wish {
         Wish { could, work: 1_000_000 }
-    }
-
-    /// Numbers that look random, always the same.
-    fn random(state: &mut u64) -> u64 {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state
     }
 
     #[test]
@@ -549,13 +542,13 @@ mod tests {
             let (_folder, path, _stop, _served) = served(8, policy);
             let (mut honest, liar) =
                 (Member::join(&path, 1, "honest").unwrap(), Member::join(&path, 1, "liar").unwrap());
-            let mut seed = 0x9E37_79B9_7F4A_7C15;
+            let mut random = Xorshift::new(1);
             for round in 0..300 {
                 for word in 0..64 {
-                    let bits = random(&mut seed);
+                    let bits = random.number();
                     liar.page().scribble(word, if bits & 3 == 0 { u64::MAX >> (bits >> 58) } else { bits });
                 }
-                liar.page().scribble(random(&mut seed) as usize % 8192, random(&mut seed));
+                liar.page().scribble(random.index(8192), random.number());
                 honest.publish(Wish { could: 4, work: round }, 3);
                 let status = Status::of(&path).unwrap();
                 let [ours, theirs] = &status.members[..] else { panic!("{status}") };
@@ -574,16 +567,16 @@ mod tests {
     fn rubbish_on_the_socket_puts_out_who_sends_it_and_nobody_else() {
         let (_folder, path, _stop, _served) = served(4, Policy::Fair);
         let mut honest = Member::join(&path, 1, "honest").unwrap();
-        let mut seed = 0xD1B5_4A32_D192_ED03;
+        let mut random = Xorshift::new(2);
         for round in 0..200 {
             honest.publish(wish(4), 1);
             let mut stream = UnixStream::connect(&path).unwrap();
             if round % 2 == 0 {
-                stream.write_all(format!("{HELLO}join {} x\n", random(&mut seed) as u32).as_bytes()).unwrap();
+                stream.write_all(format!("{HELLO}join {} x\n", random.number() as u32).as_bytes()).unwrap();
                 let (got, page) = wire::receive_with(&stream, &mut [0; LONGEST]).unwrap();
                 assert!(got > 0 && page.is_some());
             }
-            let mut bytes: Vec<_> = (0..1 + random(&mut seed) % 600).map(|_| random(&mut seed) as u8).collect();
+            let mut bytes: Vec<_> = (0..1 + random.below(600)).map(|_| random.number() as u8).collect();
             // Something in it is not what may be said.
             bytes.push(b'?');
             bytes.push(b'\n');

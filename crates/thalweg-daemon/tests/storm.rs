@@ -11,6 +11,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use thalweg_daemon::{Daemon, Member, Options, Policy, Status, Wish};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 use thalweg_sync::time::{Duration, now};
 
@@ -42,15 +43,15 @@ fn role() {
             daemon.run().unwrap();
         }
         "application" => {
-            let mut seed = u64::from(std::process::id()) | 1;
+            let mut random = Xorshift::new(u64::from(std::process::id()));
             loop {
                 let Ok(mut member) = Member::join(path, 1, "storm") else {
                     thread::sleep(Duration::from_millis(2));
                     continue;
                 };
                 loop {
-                    let could = random(&mut seed) as u32 % 4;
-                    member.publish(Wish { could, work: random(&mut seed) % 1_000_000 }, could);
+                    let could = random.below(4) as u32;
+                    member.publish(Wish { could, work: random.below(1_000_000) }, could);
                     assert!(member.granted().is_some_and(|cores| (1..=CORES).contains(&cores)));
                     if member.wait(Duration::from_millis(3)).is_err() {
                         break;
@@ -71,13 +72,6 @@ fn role() {
         }
         other => panic!("{other}"),
     }
-}
-
-fn random(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
 }
 
 fn role_of(kind: &str, path: &Path) -> Command {
@@ -126,11 +120,11 @@ fn kills_lose_no_core_and_leave_nobody_hanging() {
     let path = folder.path().join("own/daemon.sock");
     let mut daemon = Process::start("daemon", &path);
     let mut applications: Vec<_> = (0..APPLICATIONS).map(|_| Process::start("application", &path)).collect();
-    let mut seed = 0x2545_F491_4F6C_DD1D;
+    let mut random = Xorshift::new(1);
     for kill in 1..=kills {
         // Somewhere in the middle of what they do.
-        thread::sleep(Duration::from_micros(random(&mut seed) % 4000));
-        match random(&mut seed) as usize % (APPLICATIONS + 1) {
+        thread::sleep(Duration::from_micros(random.below(4000)));
+        match random.index(APPLICATIONS + 1) {
             APPLICATIONS => {
                 drop(std::mem::replace(&mut daemon, Process::start("daemon", &path)));
             }

@@ -57,20 +57,20 @@ impl Default for Limits {
 /// Where an endpoint and the router meet.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    places: Box<[Place]>,
+    places: Box<[Doorway]>,
     sqi: usize,
 }
 
 /// A line and its door.
 #[derive(Debug)]
-struct Place {
+struct Doorway {
     line: Line,
     door: CachePadded<AtomicU64>,
 }
 
 impl Exchange {
     fn new(sqi: usize, lines: usize) -> Self {
-        let place = || Place { line: Line::new(), door: CachePadded(AtomicU64::new(IDLE)) };
+        let place = || Doorway { line: Line::new(), door: CachePadded(AtomicU64::new(IDLE)) };
         Self { places: std::iter::repeat_with(place).take(lines).collect(), sqi }
     }
 
@@ -98,7 +98,7 @@ impl Exchange {
 
     /// A consumer asks for something to come to a line, unless it has. Lines are asked for in turn; asking again changes nothing.
     pub(crate) fn fetch(&self, line: usize) {
-        let Place { line, door } = &self.places[line];
+        let Doorway { line, door } = &self.places[line];
         // (link.7) Acquire, pairs with (link.8): a line that has come is seen below, and must not be overwritten.
         let state = spin::until(|| Some(door.load(Acquire)).filter(|&door| door != WRITING));
         // Relaxed: nobody but this endpoint leaves idle, so the line stays as it is.
@@ -110,7 +110,7 @@ impl Exchange {
 
     /// The endpoint leaves. A line that is on its way is there when this returns.
     pub(crate) fn leave(&self) {
-        for Place { door, .. } in &self.places {
+        for Doorway { door, .. } in &self.places {
             loop {
                 let state = spin::until(|| Some(door.load(Acquire)).filter(|&door| door != WRITING));
                 // AcqRel: what the endpoint did comes before the router forgets it; if the line came meanwhile, it is seen.
@@ -211,7 +211,7 @@ struct Met {
 }
 
 impl Met {
-    fn place(&self) -> &Place {
+    fn place(&self) -> &Doorway {
         &self.exchange.places[self.turn]
     }
 }
@@ -271,7 +271,7 @@ impl Work {
     fn take(&mut self, at: usize) {
         self.turn = at + 1;
         let met = &self.exchanges[at];
-        let (Place { line, door }, sqi) = (met.place(), met.exchange.sqi);
+        let (Doorway { line, door }, sqi) = (met.place(), met.exchange.sqi);
         let lines = &mut self.lines[sqi];
         let answer = if lines.is_empty() || self.free > 0 {
             self.free -= usize::from(!lines.is_empty());
@@ -291,7 +291,7 @@ impl Work {
     fn give(&mut self, at: usize) {
         self.turn = at + 1;
         let met = &mut self.exchanges[at];
-        let (Place { line, door }, sqi) = (&met.exchange.places[met.turn], met.exchange.sqi);
+        let (Doorway { line, door }, sqi) = (&met.exchange.places[met.turn], met.exchange.sqi);
         // Acquire: as (link.6). It fails if the consumer has just left.
         if door.compare_exchange(ASKED, WRITING, Acquire, Relaxed).is_err() {
             return;
@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn a_line_that_has_come_is_not_asked_for_again() {
         let exchange = Exchange::new(0, 1);
-        let Place { line, door } = &exchange.places[0];
+        let Doorway { line, door } = &exchange.places[0];
         line.store(CONTROL, u64::MAX, Relaxed);
         exchange.fetch(0);
         assert_eq!(door.load(Relaxed), IDLE, "it would be overwritten");

@@ -55,7 +55,7 @@ impl Ends {
 macro_rules! ended {
     ($([$($bounds:tt)*] $Handle:ty;)+ |$end:ident| $ends:expr, $wait:expr) => {$(
         impl<$($bounds)*> $Handle {
-            $crate::handles::close! { |$end| { $ends.close(); $wait.ring_all() } }
+            $crate::handles::close! { |$end| { $ends.close(); $wait.notify_all() } }
         }
     )+};
 }

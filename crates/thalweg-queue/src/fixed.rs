@@ -2,7 +2,7 @@
 
 use crate::BuildError;
 use crate::cursor::Layout;
-use crate::memory::{Room, Source, lines};
+use crate::memory::{Provider, Room, lines};
 use crate::share::{Home, Placed, Share};
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -13,19 +13,19 @@ use thalweg_sync::cell::Slot;
 ///
 /// - **M1** Who has [taken](Home::take) the home may write the memory, until a [`Share`] in what is built there is made. After that, the shares
 ///   say who does what; the last one has the home.
-pub(crate) struct Place<Q, M> {
+pub(crate) struct StaticMemory<Q, M> {
     home: Home,
     queue: Slot<MaybeUninit<Q>>,
     memory: Slot<MaybeUninit<M>>,
 }
 
-impl<Q, M> Place<Q, M> {
+impl<Q, M> StaticMemory<Q, M> {
     pub(crate) const fn new() -> Self {
         Self { home: Home::new(), queue: Slot::new(MaybeUninit::uninit()), memory: Slot::new(MaybeUninit::uninit()) }
     }
 }
 
-impl<Q: Placed, M> Place<Q, M> {
+impl<Q: Placed, M> StaticMemory<Q, M> {
     /// Builds a queue here by `build`, and says what else that gives. None if there is one already, a handle of which is left.
     pub(crate) fn build<R>(
         &'static self,
@@ -44,7 +44,7 @@ impl<Q: Placed, M> Place<Q, M> {
     }
 }
 
-impl<Q, M> fmt::Debug for Place<Q, M> {
+impl<Q, M> fmt::Debug for StaticMemory<Q, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.home.fmt(f)
     }
@@ -57,7 +57,7 @@ pub(crate) struct Lent {
     home: &'static Home,
 }
 
-impl Source for Lent {
+impl Provider for Lent {
     fn room<T>(&mut self, count: usize) -> Result<Room<T>, BuildError> {
         let layout = lines::<T>(count)?;
         let skipped = self.next.align_offset(layout.align());

@@ -211,7 +211,7 @@ pub(crate) mod sealed {
 macro_rules! counted {
     ($([$($bounds:tt)*] $Handle:ty;)+ |$end:ident| $handles:expr, $wait:expr) => {$(
         impl<$($bounds)*> $Handle {
-            $crate::handles::close! { |$end| { $handles.close(); $wait.ring_all() } }
+            $crate::handles::close! { |$end| { $handles.close(); $wait.notify_all() } }
 
             /// How many producers there are, lately.
             pub fn producers(&self) -> usize {

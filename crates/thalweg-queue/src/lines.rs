@@ -3,7 +3,7 @@
 use crate::BuildError;
 #[cfg(feature = "alloc")]
 use crate::memory::Heap;
-use crate::memory::{Room, Source};
+use crate::memory::{Provider, Room};
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ops::Deref;
@@ -29,7 +29,7 @@ impl<T> Lines<T> {
 
     /// `count` entries without items. Their memory is not touched: a slot is nothing but its place, and this one may be uninitialised.
     /// Under loom it is more than that.
-    pub(crate) fn of(source: &mut impl Source, count: usize) -> Result<Self, BuildError> {
+    pub(crate) fn of(source: &mut impl Provider, count: usize) -> Result<Self, BuildError> {
         let room = source.room(count)?;
         #[cfg(loom)]
         for entry in 0..count {

@@ -1,7 +1,7 @@
 //! Marks: one byte for each entry of a block, by which the users of the entries say that they are done with them.
 
 use crate::BuildError;
-use crate::memory::{Region, Source};
+use crate::memory::{Provider, Region};
 use core::ops::Range;
 use thalweg_sync::atomic::{AtomicU8, Ordering};
 
@@ -51,7 +51,7 @@ impl Marks {
     const UNTOUCHED: Mark = Mark(0);
 
     /// Marks for `entries` entries, each `mark`.
-    pub(crate) fn new(source: &mut impl Source, entries: usize, mark: Mark) -> Result<Self, BuildError> {
+    pub(crate) fn new(source: &mut impl Provider, entries: usize, mark: Mark) -> Result<Self, BuildError> {
         #[cfg(not(loom))]
         if mark == Self::UNTOUCHED {
             // SAFETY: an atomic is its number.

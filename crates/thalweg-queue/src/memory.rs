@@ -18,7 +18,7 @@ use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::cell::Slot;
 
 /// Where the memory of a queue comes from.
-pub(crate) trait Source {
+pub(crate) trait Provider {
     /// Memory for `count` items, which begins with a line and is not touched.
     fn room<T>(&mut self, count: usize) -> Result<Room<T>, BuildError>;
 
@@ -41,7 +41,7 @@ pub(crate) trait Source {
 pub(crate) struct Heap;
 
 #[cfg(feature = "alloc")]
-impl Source for Heap {
+impl Provider for Heap {
     fn room<T>(&mut self, count: usize) -> Result<Room<T>, BuildError> {
         let first = allocate(lines::<T>(count)?, alloc::alloc::alloc)?;
         Ok(Room { first: first.cast(), count, origin: Origin::Heap })
@@ -154,7 +154,7 @@ unsafe impl<T: Sync> Sync for Region<T> {}
 
 impl<T> Region<T> {
     /// What `items` gives, one behind the other, up to the first that there is no memory for. Each may take its own memory from `source`.
-    pub(crate) fn new<S: Source>(
+    pub(crate) fn new<S: Provider>(
         source: &mut S,
         count: usize,
         mut item: impl FnMut(&mut S, usize) -> Result<T, BuildError>,
@@ -177,7 +177,7 @@ impl<T> Region<T> {
     ///
     /// Zeroes are such an item.
     #[cfg(not(loom))]
-    pub(crate) unsafe fn zeroes<S: Source>(source: &mut S, count: usize) -> Result<Self, BuildError> {
+    pub(crate) unsafe fn zeroes<S: Provider>(source: &mut S, count: usize) -> Result<Self, BuildError> {
         Ok(Self { room: source.zeroes(count)?, count })
     }
 }

@@ -366,7 +366,7 @@ unsafe impl<T, W: Wait> Read for Consumer<T, W> {
         // SAFETY: by the caller's promise they are counted, and moved out or dropped.
         unsafe { block.consume(&claim) };
         block.ask_ahead(&claim, known);
-        self.shared.wait.ring(Side::Room, count, || self.shared.may_push());
+        self.shared.wait.notify(Side::Room, count, || self.shared.may_push());
     }
 }
 

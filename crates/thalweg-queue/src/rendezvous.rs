@@ -121,7 +121,7 @@ impl<T> Shared<T> {
         offers.waiting.push_back(Offer { number, item: Contained::new(item), producer });
         self.note(&offers);
         drop(offers);
-        self.wait.ring(Side::Items, 1, || true);
+        self.wait.notify(Side::Items, 1, || true);
         number
     }
 
@@ -154,8 +154,8 @@ impl<T> Shared<T> {
     }
 
     /// Wakes everybody: a side is gone.
-    fn ring_all(&self) {
-        wait::both(|| self.send_back(), || self.wait.ring_all());
+    fn notify_all(&self) {
+        wait::both(|| self.send_back(), || self.wait.notify_all());
     }
 
     /// Wakes all who offer something: nobody takes it any more.
@@ -291,7 +291,7 @@ impl<T> Clone for Producer<T> {
 impl<T> Drop for Producer<T> {
     fn drop(&mut self) {
         if self.shared.handles.leave_producer() {
-            self.shared.wait.ring_all();
+            self.shared.wait.notify_all();
         }
     }
 }
@@ -425,7 +425,7 @@ impl<T> Consumer<T> {
         });
         // Somebody else may have been woken for more, and taken what this one was woken for.
         let mut item = None;
-        wait::both(|| shared.wait.ring(Side::Items, 1, || shared.may_pop()), || item = offer.map(taken));
+        wait::both(|| shared.wait.notify(Side::Items, 1, || shared.may_pop()), || item = offer.map(taken));
         match item {
             Some(item) => Ok(item),
             None if shared.handles.producers_gone() => Err(PopTimeoutError::Closed),
@@ -484,7 +484,7 @@ impl<T> Clone for Consumer<T> {
 impl<T> Drop for Consumer<T> {
     fn drop(&mut self) {
         if self.shared.handles.leave_consumer() {
-            self.shared.ring_all();
+            self.shared.notify_all();
         }
     }
 }

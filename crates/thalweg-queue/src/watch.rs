@@ -128,7 +128,7 @@ impl<T, W: Wait> Shared<T, W> {
     }
 
     fn tell(&self) {
-        self.wait.ring(Side::Items, usize::MAX, || true);
+        self.wait.notify(Side::Items, usize::MAX, || true);
     }
 }
 
@@ -257,7 +257,7 @@ impl<T, W: Wait> Clone for Producer<T, W> {
 impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.shared.handles.leave_producer() {
-            self.shared.wait.ring_all();
+            self.shared.wait.notify_all();
         }
     }
 }
@@ -389,7 +389,7 @@ impl<T, W: Wait> Clone for Consumer<T, W> {
 impl<T, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         if self.shared.handles.leave_consumer() {
-            self.shared.wait.ring_all();
+            self.shared.wait.notify_all();
         }
     }
 }

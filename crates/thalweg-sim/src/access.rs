@@ -2,7 +2,7 @@
 
 use crate::counts::Cost;
 use crate::prefetch::{EACH_TIME, Wish};
-use crate::protocol::{Source, Transfer};
+use crate::protocol::{FoundAt, Transfer};
 use crate::threads::{NOBODY, State, Status, Store, Thread, WATCHED};
 use crate::trace::What;
 use thalweg_sync::engine::Site;
@@ -142,7 +142,7 @@ impl State {
         self.protocol.visit(core, line);
         self.device_accesses(line);
         let near = match self.protocol.local(core, line, write) {
-            None if self.still_has(core, line, write) => Some(Source::L1),
+            None if self.still_has(core, line, write) => Some(FoundAt::L1),
             near => near,
         };
         // Only what the own cluster answers is slowed down by a neighbour.
@@ -166,7 +166,7 @@ impl State {
             }
         } else {
             self.note_read(line);
-            self.prefetch(line, source != Source::L1, at);
+            self.prefetch(line, source != FoundAt::L1, at);
         }
         if in_line.is_some() {
             self.next_in_line(line);
@@ -231,21 +231,21 @@ impl State {
 
     /// An access that the core's own cluster answers. Returns how long that takes.
     #[inline]
-    fn near(&mut self, line: u32, source: Source, at: Site, taxed: bool) -> u64 {
+    fn near(&mut self, line: u32, source: FoundAt, at: Site, taxed: bool) -> u64 {
         let latency = match source {
-            Source::L1 => self.machine.latency.l1,
-            Source::L2 => self.machine.latency.l2,
+            FoundAt::L1 => self.machine.latency.l1,
+            FoundAt::L2 => self.machine.latency.l2,
             _ => self.machine.latency.sibling,
         };
         let thread = &self.threads[self.current];
-        let late = source == Source::L1 && thread.streams.is_coming(line, thread.clock);
+        let late = source == FoundAt::L1 && thread.streams.is_coming(line, thread.clock);
         if late {
             self.counts.accesses += 1;
             self.counts.late_hits += 1;
         } else {
             self.counts.access(&Transfer::within(source));
         }
-        if self.notes.hits && !late && source != Source::Sibling {
+        if self.notes.hits && !late && source != FoundAt::Sibling {
             self.misses.count_hit(at);
         }
         self.slowed_down(latency, taxed)
@@ -284,17 +284,17 @@ impl State {
     }
 
     /// Lets the time of an access pass. Returns when it is done, and for how long of that time the store buffer was full.
-    fn finish(&mut self, line: u32, kind: Kind, at: Site, source: Source, start: u64, latency: u64) -> (u64, u64) {
+    fn finish(&mut self, line: u32, kind: Kind, at: Site, source: FoundAt, start: u64, latency: u64) -> (u64, u64) {
         let (cost, window) = (self.machine.cost, self.window());
         let thread = &mut self.threads[self.current];
         let before = thread.clock;
-        let global = !matches!(source, Source::L1 | Source::L2 | Source::Sibling);
+        let global = !matches!(source, FoundAt::L1 | FoundAt::L2 | FoundAt::Sibling);
         let mut done = start + latency;
         let mut oldest = None;
         let busy = match kind {
             Kind::Load => {
                 thread.clock = done;
-                if matches!(source, Source::Cache(_)) { done } else { start + self.machine.interconnect.clean }
+                if matches!(source, FoundAt::Cache(_)) { done } else { start + self.machine.interconnect.clean }
             }
             Kind::ReadModifyWrite => {
                 if let Some((ready, _)) = thread.streams.used(line, thread.instructions()) {
@@ -315,7 +315,7 @@ impl State {
                     self.counts.prefetches_used += 1;
                 }
                 if let Some(ahead) = self.machine.cache.reclaims
-                    && matches!(source, Source::Reclaim(_))
+                    && matches!(source, FoundAt::Reclaim(_))
                 {
                     done = done.max(thread.runs.before(line, ahead) + latency);
                 }
@@ -442,7 +442,7 @@ impl State {
         let transfer = self.protocol.access(core, line, write);
         let home = self.protocol.home(line);
         let (start, latency) = self.fabric.carry(&self.machine, die, home, &transfer, clock);
-        let shared = matches!(transfer.source, Source::Llc(_) | Source::Memory(_)) && !write;
+        let shared = matches!(transfer.source, FoundAt::Llc(_) | FoundAt::Memory(_)) && !write;
         let ready = start + latency;
         let traffic = self.protocol.user(core, line);
         traffic.busy = if shared { start + self.machine.interconnect.clean } else { ready };

@@ -84,6 +84,7 @@ impl Agenda {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_sync::random::Xorshift;
 
     #[test]
     fn the_smallest_time_is_first_and_of_equal_ones_the_first_place() {
@@ -104,10 +105,9 @@ mod tests {
     fn it_agrees_with_a_search() {
         let mut agenda = Agenda::new(7);
         let mut times = [None; 7];
-        let mut seed = 1_u64;
+        let mut random = Xorshift::new(1);
         for _ in 0..2000 {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let (place, time) = ((seed >> 33) as usize % 7, (seed >> 40) % 50);
+            let (place, time) = (random.index(7), random.below(50));
             times[place] = (time < 40).then_some(time);
             match times[place] {
                 Some(time) => agenda.set(place, time),

@@ -1,6 +1,6 @@
 //! What a run counts.
 
-use crate::protocol::{Source, Transfer};
+use crate::protocol::{FoundAt, Transfer};
 use crate::topology::Distance;
 use serde::{Serialize, Serializer};
 use std::collections::HashMap;
@@ -53,15 +53,15 @@ impl Prefetches {
         self.last_level + self.transfers + self.upgrades + self.memory_reads
     }
 
-    fn of(source: Source) -> Self {
+    fn of(source: FoundAt) -> Self {
         let mut one = Self::default();
         match source {
             // The core had it.
-            Source::L1 | Source::L2 => {}
-            Source::Sibling | Source::Cache(_) => one.transfers = 1,
-            Source::Upgrade(_) | Source::Reclaim(_) => one.upgrades = 1,
-            Source::Llc(_) => one.last_level = 1,
-            Source::Memory(_) => one.memory_reads = 1,
+            FoundAt::L1 | FoundAt::L2 => {}
+            FoundAt::Sibling | FoundAt::Cache(_) => one.transfers = 1,
+            FoundAt::Upgrade(_) | FoundAt::Reclaim(_) => one.upgrades = 1,
+            FoundAt::Llc(_) => one.last_level = 1,
+            FoundAt::Memory(_) => one.memory_reads = 1,
         }
         one
     }
@@ -170,13 +170,13 @@ impl Counts {
     pub(crate) fn access(&mut self, transfer: &Transfer) {
         self.accesses += 1;
         match transfer.source {
-            Source::L1 => self.l1_hits += 1,
-            Source::L2 => self.l2_hits += 1,
-            Source::Sibling => self.sibling_hits += 1,
-            Source::Upgrade(distance) | Source::Reclaim(distance) => self.upgrades.count(distance),
-            Source::Llc(distance) => self.llc_hits.count(distance),
-            Source::Cache(distance) => self.cache_transfers.count(distance),
-            Source::Memory(distance) => self.memory_reads.count(distance),
+            FoundAt::L1 => self.l1_hits += 1,
+            FoundAt::L2 => self.l2_hits += 1,
+            FoundAt::Sibling => self.sibling_hits += 1,
+            FoundAt::Upgrade(distance) | FoundAt::Reclaim(distance) => self.upgrades.count(distance),
+            FoundAt::Llc(distance) => self.llc_hits.count(distance),
+            FoundAt::Cache(distance) => self.cache_transfers.count(distance),
+            FoundAt::Memory(distance) => self.memory_reads.count(distance),
         }
         self.moved(transfer);
     }
@@ -257,11 +257,11 @@ impl Cost {
         let is = |yes: bool| u64::from(yes);
         Self {
             hits: None,
-            misses: is(!matches!(transfer.source, Source::L1 | Source::L2)),
-            last_level: is(matches!(transfer.source, Source::Llc(_))),
-            transfers: is(matches!(transfer.source, Source::Cache(_) | Source::Sibling)),
-            upgrades: is(matches!(transfer.source, Source::Upgrade(_) | Source::Reclaim(_))),
-            memory_reads: is(matches!(transfer.source, Source::Memory(_))),
+            misses: is(!matches!(transfer.source, FoundAt::L1 | FoundAt::L2)),
+            last_level: is(matches!(transfer.source, FoundAt::Llc(_))),
+            transfers: is(matches!(transfer.source, FoundAt::Cache(_) | FoundAt::Sibling)),
+            upgrades: is(matches!(transfer.source, FoundAt::Upgrade(_) | FoundAt::Reclaim(_))),
+            memory_reads: is(matches!(transfer.source, FoundAt::Memory(_))),
             prefetches: Prefetches::default(),
             memory_writes: transfer.written_back.into(),
             invalidations: transfer.invalidated.map_or(0, |(count, _)| count.into()),

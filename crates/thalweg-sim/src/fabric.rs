@@ -1,7 +1,7 @@
 //! What a transfer costs: latency, and waiting for wires that others use.
 
 use crate::machine::Machine;
-use crate::protocol::{Source, Transfer};
+use crate::protocol::{FoundAt, Transfer};
 use crate::topology::Distance;
 
 /// When the networks and the memories are free again.
@@ -41,17 +41,17 @@ impl Fabric {
         start: u64,
     ) -> (u64, u64) {
         let (latency, distance) = match transfer.source {
-            Source::L1 => return (start, machine.latency.l1),
-            Source::L2 => return (start, machine.latency.l2),
-            Source::Sibling => return (start, machine.latency.sibling),
-            Source::Upgrade(distance) => (machine.distant(distance).upgrade, distance),
-            Source::Reclaim(distance) => {
+            FoundAt::L1 => return (start, machine.latency.l1),
+            FoundAt::L2 => return (start, machine.latency.l2),
+            FoundAt::Sibling => return (start, machine.latency.sibling),
+            FoundAt::Upgrade(distance) => (machine.distant(distance).upgrade, distance),
+            FoundAt::Reclaim(distance) => {
                 let way = machine.distant(distance);
                 (way.reclaim.unwrap_or(way.upgrade), distance)
             }
-            Source::Llc(distance) => (machine.distant(distance).llc, distance),
-            Source::Cache(distance) => (machine.distant(distance).cache, distance),
-            Source::Memory(distance) => (machine.distant(distance).memory, distance),
+            FoundAt::Llc(distance) => (machine.distant(distance).llc, distance),
+            FoundAt::Cache(distance) => (machine.distant(distance).cache, distance),
+            FoundAt::Memory(distance) => (machine.distant(distance).memory, distance),
         };
         let wires = &machine.interconnect;
         let mut start = occupy(&mut self.dies[die], start, wires.die);
@@ -66,7 +66,7 @@ impl Fabric {
         if farthest != Distance::Die {
             start = occupy(&mut self.links[die], start, wires.link);
         }
-        if matches!(transfer.source, Source::Memory(_)) {
+        if matches!(transfer.source, FoundAt::Memory(_)) {
             start = occupy(&mut self.memories[home], start, wires.memory);
         }
         if transfer.written_back > 0 {
@@ -81,7 +81,7 @@ impl Fabric {
 mod tests {
     use super::*;
 
-    fn carry(fabric: &mut Fabric, source: Source, invalidated: Option<(u32, Distance)>, start: u64) -> (u64, u64) {
+    fn carry(fabric: &mut Fabric, source: FoundAt, invalidated: Option<(u32, Distance)>, start: u64) -> (u64, u64) {
         let machine = Machine::named("x86-88t").unwrap();
         fabric.carry(&machine, 0, 1, &Transfer { source, invalidated, written_back: 0 }, start)
     }
@@ -91,12 +91,12 @@ mod tests {
         let machine = Machine::named("x86-88t").unwrap();
         let (near, far) = (machine.distant(Distance::Die), machine.distant(Distance::System));
         let mut fabric = Fabric::new(2);
-        assert_eq!(carry(&mut fabric, Source::L1, None, 5), (5, machine.latency.l1));
-        assert_eq!(carry(&mut fabric, Source::Cache(Distance::Die), None, 100), (100, near.cache));
-        assert_eq!(carry(&mut fabric, Source::Memory(Distance::System), None, 200), (200, far.memory));
+        assert_eq!(carry(&mut fabric, FoundAt::L1, None, 5), (5, machine.latency.l1));
+        assert_eq!(carry(&mut fabric, FoundAt::Cache(Distance::Die), None, 100), (100, near.cache));
+        assert_eq!(carry(&mut fabric, FoundAt::Memory(Distance::System), None, 200), (200, far.memory));
         let three = Some((3, Distance::System));
         assert_eq!(
-            carry(&mut fabric, Source::Llc(Distance::Die), three, 300),
+            carry(&mut fabric, FoundAt::Llc(Distance::Die), three, 300),
             (300, far.upgrade + 3 * machine.cost.sharer)
         );
     }
@@ -105,7 +105,7 @@ mod tests {
     fn who_comes_while_the_wires_are_taken_waits() {
         let machine = Machine::named("x86-88t").unwrap();
         let mut fabric = Fabric::new(2);
-        let source = Source::Memory(Distance::System);
+        let source = FoundAt::Memory(Distance::System);
         let starts: Vec<_> = (0..3).map(|_| carry(&mut fabric, source, None, 0).0).collect();
         let link = machine.interconnect.link.max(machine.interconnect.memory);
         assert_eq!(starts, [0, link, 2 * link]);

@@ -1,7 +1,7 @@
 //! Hardware threads: who runs on which, and who comes next.
 
 use crate::prefetch::Streams;
-use crate::threads::{NOBODY, Place, Runs, State, Status, Thread, Times};
+use crate::threads::{HardwareThread, NOBODY, Runs, State, Status, Thread, Times};
 use crate::trace::What;
 use crate::window::Code;
 use crate::world::Fiber;
@@ -12,7 +12,7 @@ impl State {
     pub(crate) fn started(&mut self, fiber: Fiber, time: u64) -> usize {
         let thread = self.threads.len();
         // The first idle place; else the one with the fewest threads.
-        let load = |place: &Place| place.queue.len() + usize::from(place.running.is_some());
+        let load = |place: &HardwareThread| place.queue.len() + usize::from(place.running.is_some());
         let place = (0..self.parallelism).min_by_key(|&place| load(&self.places[place])).expect("there is a place");
         let jitter = if thread == 0 { 0 } else { self.random(self.jitter + 1) };
         self.threads.push(Thread {
@@ -145,7 +145,7 @@ impl State {
         let running = places.clone().filter(|&place| self.places[place].running.is_some()).count();
         let all = running + places.clone().map(|place| self.places[place].queue.len()).sum::<usize>();
         for place in places {
-            let Place { running: here, queue, .. } = &self.places[place];
+            let HardwareThread { running: here, queue, .. } = &self.places[place];
             for &thread in here.iter().chain(queue) {
                 let thread = &mut self.threads[thread];
                 thread.shares = running > 1;

@@ -27,6 +27,7 @@ use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::ptr::NonNull;
 use thalweg_sync::engine::Site;
 use thalweg_sync::host::Host;
+use thalweg_sync::random::SplitMix;
 
 /// No thread.
 pub(crate) const NOBODY: u32 = u32::MAX;
@@ -241,7 +242,7 @@ pub(crate) struct Times {
 
 /// A hardware thread.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct HardwareThread {
     pub(crate) running: Option<usize>,
     pub(crate) queue: VecDeque<usize>,
     pub(crate) slice_end: u64,
@@ -255,7 +256,7 @@ pub(crate) struct State {
     /// How many hardware threads the program may use.
     pub(crate) parallelism: usize,
     pub(crate) threads: Vec<Thread>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<HardwareThread>,
     /// How many cores the machine has. Hardware threads of one core are so many places apart.
     cores: usize,
     pub(crate) current: usize,
@@ -289,7 +290,7 @@ pub(crate) struct State {
     pub(crate) timers: BinaryHeap<Reverse<(u64, usize, u64)>>,
     /// Ready threads without a hardware thread.
     pub(crate) queued: usize,
-    random: u64,
+    random: SplitMix,
     /// By how many cycles a start or a wake-up may be late.
     pub(crate) jitter: u64,
     /// In cycles.
@@ -312,7 +313,7 @@ impl State {
         Self {
             parallelism,
             threads: Vec::new(),
-            places: vec![Place::default(); places],
+            places: vec![HardwareThread::default(); places],
             cores: topology.all_cores(),
             current: 0,
             agenda: Agenda::new(places + 2),
@@ -334,7 +335,7 @@ impl State {
             tokens: HashSet::new(),
             timers: BinaryHeap::new(),
             queued: 0,
-            random: seed,
+            random: SplitMix::new(seed),
             jitter,
             // So that a deadline at the end of time is never reached.
             limit: limit.min(LATEST - 1),
@@ -381,13 +382,9 @@ impl State {
         thread.still = (from, thread.clock);
     }
 
-    /// A number below `end`, which is not 0 (SplitMix64).
+    /// A number below `end`, which is not 0.
     pub(crate) fn random(&mut self, end: u64) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((u128::from(z ^ (z >> 31)) * u128::from(end)) >> 64) as u64
+        self.random.below(end)
     }
 
     // Who goes next.
@@ -406,7 +403,7 @@ impl State {
             }
             if place == self.places.len() {
                 self.agenda.clear(place);
-                self.ring(time);
+                self.wake_due(time);
                 continue;
             }
             if place > self.places.len() {
@@ -453,7 +450,7 @@ impl State {
     }
 
     /// A deadline has come.
-    fn ring(&mut self, time: u64) {
+    fn wake_due(&mut self, time: u64) {
         while let Some(&Reverse((deadline, thread, ticket))) = self.timers.peek()
             && deadline <= time
         {

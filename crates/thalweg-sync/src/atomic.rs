@@ -19,7 +19,7 @@
 //! # });
 //! ```
 
-use crate::engine::{self, Atomic, Operation, Word};
+use crate::engine::{self, Atomic, Operation, Scalar};
 #[cfg(all(not(loom), target_has_atomic = "64"))]
 use core::sync::atomic as world;
 #[cfg(loom)]
@@ -63,11 +63,11 @@ pub fn fence(order: Ordering) {
 ///
 /// # Safety
 ///
-/// There is a living atomic of type `word` at `address`.
+/// There is a living atomic of type `scalar` at `address`.
 #[inline(always)]
 unsafe fn intercept(
     address: *const (),
-    word: Word,
+    scalar: Scalar,
     operation: impl FnOnce() -> Operation,
     [success, failure]: [Ordering; 2],
     at: engine::Site,
@@ -80,7 +80,7 @@ unsafe fn intercept(
         panic!("{refusal}");
     }
     // SAFETY: the caller's promise; the borrow of the atomic lasts for this call.
-    let access = unsafe { Atomic::new(address, word, operation, success, failure, at) };
+    let access = unsafe { Atomic::new(address, scalar, operation, success, failure, at) };
     Some(engine.atomic(&access))
 }
 
@@ -93,7 +93,7 @@ impl AtomicBool {
         // Acquire, pairs with the Release of who gives it back: the next owner sees what the last one did.
         let orders = [Ordering::Acquire, Ordering::Relaxed];
         // SAFETY: `self` is a living flag: when an engine runs, `world` is `core`.
-        match unsafe { intercept(address, Word::Bool, operation, orders, at) } {
+        match unsafe { intercept(address, Scalar::Bool, operation, orders, at) } {
             None => self.0.compare_exchange(false, true, orders[0], orders[1]).is_ok(),
             Some(read) => read.is_ok(),
         }
@@ -103,7 +103,7 @@ impl AtomicBool {
     pub(crate) fn store_at(&self, value: bool, order: Ordering, at: engine::Site) {
         let (operation, address) = (|| Operation::Store(u64::from(value)), core::ptr::from_ref(&self.0).cast());
         // SAFETY: as above.
-        if unsafe { intercept(address, Word::Bool, operation, [order; 2], at) }.is_none() {
+        if unsafe { intercept(address, Scalar::Bool, operation, [order; 2], at) }.is_none() {
             self.0.store(value, order);
         }
     }
@@ -113,7 +113,7 @@ impl AtomicBool {
 ///
 /// `$bits` turns a value into a bit pattern filled up with zeros, `$value` turns it back.
 macro_rules! atomic {
-    ($Name:ident $(<$T:ident>)?, $Value:ty, $word:expr, $bits:expr, $value:expr) => {
+    ($Name:ident $(<$T:ident>)?, $Value:ty, $scalar:expr, $bits:expr, $value:expr) => {
         #[doc = concat!("[`core::sync::atomic::", stringify!($Name), "`], seen by engines.")]
         #[cfg_attr(not(loom), repr(transparent))]
         pub struct $Name $(<$T>)? (world::$Name $(<$T>)?);
@@ -282,7 +282,7 @@ macro_rules! atomic {
             ) -> Option<Result<u64, u64>> {
                 let (address, at) = (core::ptr::from_ref(&self.0).cast(), core::panic::Location::caller());
                 // SAFETY: `self` is a living atomic of this type: when an engine runs, `world` is `core`.
-                unsafe { intercept(address, $word, operation, [success, failure], at) }
+                unsafe { intercept(address, $scalar, operation, [success, failure], at) }
             }
 
             #[inline(always)]
@@ -332,8 +332,8 @@ macro_rules! fetch {
 }
 
 macro_rules! integer {
-    ($($Name:ident $Value:ident $Unsigned:ident $word:expr;)+) => { $(
-        atomic!($Name, $Value, $word, |value: $Value| value as $Unsigned as u64, |bits: u64| bits as $Value);
+    ($($Name:ident $Value:ident $Unsigned:ident $scalar:expr;)+) => { $(
+        atomic!($Name, $Value, $scalar, |value: $Value| value as $Unsigned as u64, |bits: u64| bits as $Value);
 
         impl $Name {
             fetch! { $Value, |value: $Value| value as $Unsigned as u64;
@@ -367,19 +367,19 @@ macro_rules! integer {
 }
 
 integer! {
-    AtomicU8 u8 u8 Word::U8;
-    AtomicU16 u16 u16 Word::U16;
-    AtomicU32 u32 u32 Word::U32;
-    AtomicU64 u64 u64 Word::U64;
-    AtomicUsize usize usize if usize::BITS == 64 { Word::U64 } else { Word::U32 };
-    AtomicI8 i8 u8 Word::I8;
-    AtomicI16 i16 u16 Word::I16;
-    AtomicI32 i32 u32 Word::I32;
-    AtomicI64 i64 u64 Word::I64;
-    AtomicIsize isize usize if usize::BITS == 64 { Word::I64 } else { Word::I32 };
+    AtomicU8 u8 u8 Scalar::U8;
+    AtomicU16 u16 u16 Scalar::U16;
+    AtomicU32 u32 u32 Scalar::U32;
+    AtomicU64 u64 u64 Scalar::U64;
+    AtomicUsize usize usize if usize::BITS == 64 { Scalar::U64 } else { Scalar::U32 };
+    AtomicI8 i8 u8 Scalar::I8;
+    AtomicI16 i16 u16 Scalar::I16;
+    AtomicI32 i32 u32 Scalar::I32;
+    AtomicI64 i64 u64 Scalar::I64;
+    AtomicIsize isize usize if usize::BITS == 64 { Scalar::I64 } else { Scalar::I32 };
 }
 
-atomic!(AtomicBool, bool, Word::Bool, u64::from, |bits: u64| bits != 0);
+atomic!(AtomicBool, bool, Scalar::Bool, u64::from, |bits: u64| bits != 0);
 
 impl AtomicBool {
     fetch! { bool, u64::from;
@@ -409,7 +409,7 @@ impl Default for AtomicBool {
     }
 }
 
-atomic!(AtomicPtr<T>, *mut T, Word::Pointer, |pointer: *mut T| pointer.expose_provenance() as u64, |bits: u64| {
+atomic!(AtomicPtr<T>, *mut T, Scalar::Pointer, |pointer: *mut T| pointer.expose_provenance() as u64, |bits: u64| {
     core::ptr::with_exposed_provenance_mut(bits as usize)
 });
 

@@ -57,7 +57,7 @@
 
 mod access;
 
-pub use access::{Atomic, Operation, Span, Word};
+pub use access::{Atomic, Operation, Scalar, Span};
 
 use crate::link::Target;
 #[cfg(feature = "alloc")]

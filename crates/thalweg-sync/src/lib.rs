@@ -52,6 +52,7 @@
 //! | the clock | `time` |
 //! | no false sharing | [`CachePadded`] |
 //! | to tell an engine what it cannot see | [`hint`] |
+//! | numbers for choices, the same in every run | [`random`] |
 //! | to know what the machine is slow at | [`machine`] |
 //! | a message device, on a simulated machine | [`link`] |
 //!
@@ -102,6 +103,7 @@ pub mod machine;
 mod pad;
 #[cfg(feature = "std")]
 pub mod park;
+pub mod random;
 pub mod spin;
 #[cfg(feature = "alloc")]
 pub mod sync;

@@ -64,7 +64,7 @@ struct Lists {
 
 /// Something was made visible that one of `list` may wait for.
 #[inline]
-fn ring(list: &WaitList) {
+fn notify(list: &WaitList) {
     // (channel.1) Pairs with (channel.2), see C1.
     fence::light();
     if list.length() != 0 {
@@ -152,7 +152,7 @@ impl<T: Send> Sender<T> {
     /// If there is none, or every receiver is gone; the value comes back.
     pub fn try_send(&self, value: T) -> Result<(), TryPushError<T>> {
         self.producer.try_push(value)?;
-        ring(&self.lists.items);
+        notify(&self.lists.items);
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl<T: Send> Sender<T> {
         let sent = until(&self.lists.room, Reason::Room, deadline, &mut attempt);
         match sent {
             Some(Ok(())) => {
-                ring(&self.lists.items);
+                notify(&self.lists.items);
                 Ok(())
             }
             Some(Err(closed)) => Err(closed),
@@ -251,7 +251,7 @@ impl<T: Send> Receiver<T> {
     /// If there is none; or if every sender is gone and nothing is left.
     pub fn try_recv(&self) -> Result<T, TryPopError> {
         let value = self.consumer.try_pop()?;
-        ring(&self.lists.room);
+        notify(&self.lists.room);
         Ok(value)
     }
 
@@ -267,7 +267,7 @@ impl<T: Send> Receiver<T> {
         };
         let received = until(&self.lists.items, Reason::Item, deadline, attempt);
         if let Some(Ok(_)) = received {
-            ring(&self.lists.room);
+            notify(&self.lists.room);
         }
         received.unwrap_or(Err(TryPopError::Empty))
     }

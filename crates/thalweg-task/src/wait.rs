@@ -335,11 +335,11 @@ pub(crate) struct WaitList {
 }
 
 struct Entries {
-    list: VecDeque<Entry>,
+    list: VecDeque<Waiting>,
     next: u64,
 }
 
-struct Entry {
+struct Waiting {
     key: Key,
     ticket: Ticket,
     /// Whatever the owner of the list wants to know of who waits.
@@ -417,13 +417,13 @@ pub(crate) struct Locked<'a> {
 impl Locked<'_> {
     pub(crate) fn push_back(&mut self, ticket: Ticket, note: usize) -> Key {
         let key = self.key();
-        self.entries.list.push_back(Entry { key, ticket, note });
+        self.entries.list.push_back(Waiting { key, ticket, note });
         key
     }
 
     pub(crate) fn push_front(&mut self, ticket: Ticket, note: usize) -> Key {
         let key = self.key();
-        self.entries.list.push_front(Entry { key, ticket, note });
+        self.entries.list.push_front(Waiting { key, ticket, note });
         key
     }
 

@@ -27,7 +27,7 @@ const LOOK: (Duration, Duration) = (Duration::from_millis(2), Duration::from_mil
 const SEEK: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
 #[derive(Debug)]
-struct Entry {
+struct Run {
     pane: Arc<Pane>,
     granted: u32,
     /// The last look, and when it was.
@@ -40,7 +40,7 @@ struct Entry {
 /// The runs of this process, and who waits for the first of them.
 #[derive(Debug, Default)]
 struct Runs {
-    list: Mutex<Vec<Entry>>,
+    list: Mutex<Vec<Run>>,
     come: Condvar,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn note(eyes: &Eyes) -> Option<Noted> {
     let runs: &'static Runs = runs.as_deref()?;
     // The run can be looked at, and bounded, by this.
     let pane = eyes.observe().pane;
-    runs.lock().push(Entry {
+    runs.lock().push(Run {
         pane: pane.clone(),
         granted: u32::MAX,
         seen: Demand::default(),
@@ -105,7 +105,7 @@ fn start(path: PathBuf) -> Option<Arc<Runs>> {
 }
 
 impl Runs {
-    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Run>> {
         self.list.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
@@ -168,7 +168,7 @@ impl Runs {
     /// Shares out among the runs what is granted to all of them; `None` bounds nobody.
     fn bound(&self, granted: Option<u32>) {
         let mut list = self.lock();
-        let claim = |entry: &Entry| Claim { wish: entry.wish, weight: 1, had: entry.granted };
+        let claim = |entry: &Run| Claim { wish: entry.wish, weight: 1, had: entry.granted };
         let grants = match granted {
             Some(cores) => share(cores, Policy::Delay, &list.iter().map(claim).collect::<Vec<_>>()),
             None => vec![u32::MAX; list.len()],
@@ -180,7 +180,7 @@ impl Runs {
     }
 }
 
-impl Entry {
+impl Run {
     /// Looks at it again. A burst, and its end, are seen at the first look.
     fn look(&mut self) {
         let (before, at) =

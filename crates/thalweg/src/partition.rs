@@ -76,16 +76,16 @@ impl Partition {
         }
         sets.join_lightest(workers);
         let set_of = arrange(topology, &mut sets, &traffic);
-        let mut line = Line { homes: vec![Vec::new(); topology.kernels.len()], loads: vec![0.0; workers] };
+        let mut assignment = Assignment { homes: vec![Vec::new(); topology.kernels.len()], loads: vec![0.0; workers] };
         for (kernel, set) in set_of.iter().enumerate() {
             if let Some(worker) = *set {
-                line.give(kernel, worker, work.load[kernel]);
+                assignment.give(kernel, worker, work.load[kernel]);
             }
         }
         for kernel in (0..topology.kernels.len()).filter(|&kernel| copies[kernel] > 1) {
-            line.spread(topology, kernel, copies[kernel], work.load[kernel]);
+            assignment.spread(topology, kernel, copies[kernel], work.load[kernel]);
         }
-        line.orders()
+        assignment.orders()
     }
 
     /// Whether it is worth taking `other`'s place, when there is this to do.
@@ -294,12 +294,12 @@ fn arrange(topology: &Topology, sets: &mut Sets, traffic: &dyn Fn(usize) -> f64)
 }
 
 /// Workers, and the kernels that they have as their own.
-struct Line {
+struct Assignment {
     homes: Vec<Vec<usize>>,
     loads: Vec<f64>,
 }
 
-impl Line {
+impl Assignment {
     fn give(&mut self, kernel: usize, worker: usize, load: f64) {
         self.homes[kernel].push(worker);
         self.loads[worker] += load;

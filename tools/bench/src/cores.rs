@@ -27,7 +27,7 @@ const LASTING: (usize, Duration) = (4, Duration::from_millis(5));
 
 /// What a look saw.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct Probe {
     /// Some work, where nothing interrupts it.
     pub(crate) nanos: f64,
     /// The first two of [`machine::cpus`] are the hardware threads of one core, and the system does not say so.
@@ -35,12 +35,12 @@ pub(crate) struct Look {
 }
 
 /// Looks at this machine. Takes a third of a millisecond.
-pub(crate) fn look() -> Look {
-    Look { nanos: nanos(), one_core: machine::cores() >= 2 && are_one() }
+pub(crate) fn look() -> Probe {
+    Probe { nanos: nanos(), one_core: machine::cores() >= 2 && are_one() }
 }
 
 /// Looks at a machine before anything runs on it. Takes a third of a second.
-pub(crate) fn first_looks() -> Vec<Look> {
+pub(crate) fn first_looks() -> Vec<Probe> {
     let looks = std::iter::repeat_with(|| {
         std::thread::sleep(FIRST.1);
         look()
@@ -57,7 +57,7 @@ pub(crate) struct Steady {
 
 impl Steady {
     /// After the first looks.
-    pub(crate) fn new(looks: &[Look]) -> Self {
+    pub(crate) fn new(looks: &[Probe]) -> Self {
         Self { least: looks.iter().map(|look| look.nanos).fold(f64::INFINITY, f64::min) }
     }
 
@@ -73,7 +73,7 @@ impl Steady {
     }
 
     /// The two CPUs are one core, or the clock is much slower than it was at best.
-    pub(crate) fn is_disturbed(&mut self, look: Look) -> bool {
+    pub(crate) fn is_disturbed(&mut self, look: Probe) -> bool {
         self.least = self.least.min(look.nanos);
         look.one_core || look.nanos > JUMP * self.least
     }
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn one_core_and_a_slow_clock_disturb() {
-        let look = |nanos, one_core| Look { nanos, one_core };
+        let look = |nanos, one_core| Probe { nanos, one_core };
         let mut steady = Steady::new(&[look(1300.0, false), look(1100.0, false)]);
         assert!(!steady.is_disturbed(look(1300.0, false)));
         assert!(steady.is_disturbed(look(1100.0, true)));

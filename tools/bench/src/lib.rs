@@ -31,6 +31,8 @@
 )]
 
 pub mod catalogue;
+#[cfg(any(feature = "machines", feature = "micro", feature = "native"))]
+mod lcg;
 #[cfg(any(feature = "machines", feature = "native"))]
 mod registry;
 #[cfg(feature = "words")]

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::cores::{self, Look, Steady};
+use crate::cores::{self, Probe, Steady};
 use crate::harness::{BoxError, Effort, Experiment, measure_while};
 use crate::machine;
 use crate::others::Others;
@@ -48,7 +48,7 @@ impl Watch for Host {
 }
 
 /// What so many looks say, if every second one of them is disturbed, so that nearly each run would be.
-fn told(steady: &mut Steady, looks: &[Look]) -> Option<String> {
+fn told(steady: &mut Steady, looks: &[Probe]) -> Option<String> {
     let disturbed = looks.iter().filter(|&&look| steady.is_disturbed(look)).count();
     let one_core = looks.iter().filter(|look| look.one_core).count();
     let (from, to) = looks.iter().fold((f64::INFINITY, 0.0_f64), |(a, b), look| (a.min(look.nanos), b.max(look.nanos)));
@@ -249,9 +249,9 @@ mod tests {
 
     #[test]
     fn a_machine_that_is_disturbed_at_every_second_look_is_told() {
-        let look = |nanos, one_core| Look { nanos, one_core };
+        let look = |nanos, one_core| Probe { nanos, one_core };
         let calm = look(1000.0, false);
-        let told = |looks: &[Look]| told(&mut Steady::new(&[calm]), looks);
+        let told = |looks: &[Probe]| told(&mut Steady::new(&[calm]), looks);
         assert_eq!(told(&[calm, calm, look(1300.0, false)]), None);
         assert_eq!(
             told(&[calm, look(1000.0, true), look(1300.0, false)]).unwrap(),

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::BoxError;
 use crate::machine::{Timing, thread_cpu_time};
+use thalweg_sync::random::mix;
 
 /// A chain of light stages over `u64`: a source counts up, every stage applies [`Chain::stage`], a sink sums.
 #[derive(Clone, Copy, Debug)]
@@ -145,14 +146,6 @@ impl FromIterator<u64> for Digest {
         words.into_iter().for_each(|word| digest.add(word));
         digest
     }
-}
-
-/// Spreads the bits of `v` (SplitMix64), for pseudo-random input that is the same everywhere.
-pub fn mix(v: u64) -> u64 {
-    let v = v.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let v = (v ^ (v >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let v = (v ^ (v >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    v ^ (v >> 31)
 }
 
 /// One FIR stage: 16 taps rising and falling, scaled to a gain of one so that any number of stages stays in range.

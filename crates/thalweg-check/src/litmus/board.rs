@@ -1,6 +1,6 @@
 //! What a checker finds against what is expected.
 
-use super::Entry;
+use super::Test;
 use super::run::{FAILED, Found, Manner};
 use crate::model::{Check, Rule, Violation};
 use std::fmt;
@@ -61,7 +61,7 @@ impl fmt::Display for Scoreboard {
     }
 }
 
-impl Entry {
+impl Test {
     /// Compares what `check` finds with what the entry says: the count, the outcomes, that there is a race or a failing
     /// assertion or neither; with the threads in both orders.
     ///

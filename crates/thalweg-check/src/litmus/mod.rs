@@ -79,22 +79,22 @@
 //! Where `race` is `yes` and `executions` a number, it was counted with race detection switched off.
 
 mod board;
-mod entry;
 mod lex;
 mod parse;
 mod program;
 mod run;
+mod test;
 
 pub use board::{Scoreboard, Verdict};
-pub use entry::{Entry, Outcomes};
 pub use program::{
-    Expression, Location, Machine, Operator, Order, Place, Program, Register, Statement, Thread, Update,
+    Address, Expression, Location, Machine, Operator, Order, Program, Register, Statement, Thread, Update,
 };
+pub use test::{Outcomes, Test};
 
 pub use run::{Found, Manner};
 
-use entry::Fields;
 use std::fmt;
+use test::Fields;
 
 /// A text that is no list of litmus tests. `Display` names file and line, what is wrong, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,12 +134,12 @@ impl<'a, I: Iterator<Item = &'a str>> Reads for I {
 }
 
 /// Reads all entries of `text`. Errors name `file`; a text without entries is one, as nothing would be tested.
-pub fn read(file: &str, text: &str) -> Result<Vec<Entry>, ParseError> {
+pub fn read(file: &str, text: &str) -> Result<Vec<Test>, ParseError> {
     entries(text).map_err(|error| ParseError { file: file.to_owned(), ..error })
 }
 
-fn entries(text: &str) -> Result<Vec<Entry>, ParseError> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn entries(text: &str) -> Result<Vec<Test>, ParseError> {
+    let mut entries: Vec<Test> = Vec::new();
     let mut fields = Fields::new();
     let mut start = 0;
     let mut last = None;
@@ -147,7 +147,7 @@ fn entries(text: &str) -> Result<Vec<Entry>, ParseError> {
     for (number, raw) in (1..).zip(text.lines().chain([""])) {
         if raw.trim().is_empty() {
             if !fields.is_empty() {
-                let entry = Entry::new(start, &std::mem::take(&mut fields))?;
+                let entry = Test::new(start, &std::mem::take(&mut fields))?;
                 if entries.iter().any(|known| known.name == entry.name) {
                     let what = format!("`{}` is there already", entry.name);
                     return Err(ParseError::new(start, what, "names are unique in a file"));

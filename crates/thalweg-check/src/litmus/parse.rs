@@ -2,7 +2,7 @@
 
 use super::ParseError;
 use super::lex::{Token, Tokens};
-use super::program::{Expression, Location, Operator, Order, Place, Statement, Update};
+use super::program::{Address, Expression, Location, Operator, Order, Statement, Update};
 use std::sync::atomic::Ordering;
 
 /// Operators, from those that bind least.
@@ -119,11 +119,11 @@ impl Body<'_> {
         let word = self.tokens.name("a statement: `W`, `r = …`, `F`, `if`, `repeat`, `assume`, …")?;
         Ok(match word.as_str() {
             "W" => {
-                let place = self.place()?;
+                let address = self.address()?;
                 let value = self.operand()?;
                 let order = self.order(Access::Store)?;
-                self.same_kind(line, &place, order)?;
-                Statement::Store { place, value, order }
+                self.same_kind(line, &address, order)?;
+                Statement::Store { address, value, order }
             }
             "F" => Statement::Fence(self.atomic_order(Access::Fence)?),
             "assume" => Statement::Assume(self.expression()?),
@@ -191,20 +191,20 @@ impl Body<'_> {
         let update = match operation.as_str() {
             "R" => {
                 self.tokens.take("`R`")?;
-                let place = self.place()?;
+                let address = self.address()?;
                 let order = self.order(Access::Load)?;
-                self.same_kind(line, &place, order)?;
-                return Ok(Statement::Load { into: self.set(line, register)?, place, order });
+                self.same_kind(line, &address, order)?;
+                return Ok(Statement::Load { into: self.set(line, register)?, address, order });
             }
             "cas" => {
                 self.tokens.take("`cas`")?;
-                let place = self.place()?;
+                let address = self.address()?;
                 let (old, new) = (self.operand()?, self.operand()?);
                 let success = self.atomic_order(Access::Modify)?;
                 let failure = self.failure_order()?;
-                self.same_kind(line, &place, Some(success))?;
+                self.same_kind(line, &address, Some(success))?;
                 let into = self.set(line, register)?;
-                return Ok(Statement::CompareExchange { into, place, old, new, success, failure });
+                return Ok(Statement::CompareExchange { into, address, old, new, success, failure });
             }
             "add" => Update::Add,
             "sub" => Update::Sub,
@@ -215,11 +215,11 @@ impl Body<'_> {
             }
         };
         self.tokens.take("an update")?;
-        let place = self.place()?;
+        let address = self.address()?;
         let operand = self.operand()?;
         let order = self.atomic_order(Access::Modify)?;
-        self.same_kind(line, &place, Some(order))?;
-        Ok(Statement::Modify { into: self.set(line, register)?, place, update, operand, order })
+        self.same_kind(line, &address, Some(order))?;
+        Ok(Statement::Modify { into: self.set(line, register)?, address, update, operand, order })
     }
 
     fn target(&mut self) -> Result<usize, ParseError> {
@@ -249,7 +249,7 @@ impl Body<'_> {
         })
     }
 
-    fn place(&mut self) -> Result<Place, ParseError> {
+    fn address(&mut self) -> Result<Address, ParseError> {
         let line = self.tokens.line();
         let name = self.tokens.name("a location")?;
         let index = if self.tokens.take_if("[") {
@@ -267,12 +267,12 @@ impl Body<'_> {
             let what = format!("there is no {} `{name}`", if index.is_some() { "array" } else { "location" });
             ParseError::new(line, what, format!("add `{name}` to `init` (atomic) or `plain`"))
         })?;
-        Ok(Place { first, length: self.locations.iter().filter(|location| element(location)).count(), index })
+        Ok(Address { first, length: self.locations.iter().filter(|location| element(location)).count(), index })
     }
 
     /// A location is plain or atomic throughout: Rust has no accesses of both kinds to one location.
-    fn same_kind(&self, line: usize, place: &Place, order: Order) -> Result<(), ParseError> {
-        let location = &self.locations[place.first];
+    fn same_kind(&self, line: usize, address: &Address, order: Order) -> Result<(), ParseError> {
+        let location = &self.locations[address.first];
         match (location.plain, order) {
             (false, Some(_)) | (true, None) => Ok(()),
             (false, None) => {

@@ -62,7 +62,7 @@ pub struct Thread {
 
 /// A location, or an element of an array that is known only when the program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Address {
     /// The location, or the array's element 0.
     pub first: usize,
     /// How many elements the array has; 1 if it is no array.
@@ -98,25 +98,25 @@ impl Update {
 #[allow(missing_docs, reason = "the notation's table says what each does")]
 pub enum Statement {
     Store {
-        place: Place,
+        address: Address,
         value: Expression,
         order: Order,
     },
     Load {
         into: usize,
-        place: Place,
+        address: Address,
         order: Order,
     },
     Modify {
         into: usize,
-        place: Place,
+        address: Address,
         update: Update,
         operand: Expression,
         order: Ordering,
     },
     CompareExchange {
         into: usize,
-        place: Place,
+        address: Address,
         old: Expression,
         new: Expression,
         success: Ordering,
@@ -290,18 +290,18 @@ impl<M: Machine> Run<'_, M> {
 
     fn statement(&mut self, statement: &Statement) -> Result<Flow, M::Stop> {
         match statement {
-            Statement::Store { place, value, order } => {
-                self.machine.store(self.location(place), self.value(value), *order)?;
+            Statement::Store { address, value, order } => {
+                self.machine.store(self.location(address), self.value(value), *order)?;
             }
-            Statement::Load { into, place, order } => {
-                self.registers[*into] = Some(self.machine.load(self.location(place), *order)?);
+            Statement::Load { into, address, order } => {
+                self.registers[*into] = Some(self.machine.load(self.location(address), *order)?);
             }
-            Statement::Modify { into, place, update, operand, order } => {
-                let (location, operand) = (self.location(place), self.value(operand));
+            Statement::Modify { into, address, update, operand, order } => {
+                let (location, operand) = (self.location(address), self.value(operand));
                 self.registers[*into] = Some(self.machine.modify(location, *update, operand, *order)?);
             }
-            Statement::CompareExchange { into, place, old, new, success, failure } => {
-                let (location, values) = (self.location(place), [self.value(old), self.value(new)]);
+            Statement::CompareExchange { into, address, old, new, success, failure } => {
+                let (location, values) = (self.location(address), [self.value(old), self.value(new)]);
                 let read = self.machine.compare_exchange(location, values, *success, *failure)?;
                 self.registers[*into] = Some(read);
             }
@@ -340,12 +340,12 @@ impl<M: Machine> Run<'_, M> {
         })
     }
 
-    fn location(&self, place: &Place) -> usize {
-        let Some(index) = &place.index else { return place.first };
+    fn location(&self, address: &Address) -> usize {
+        let Some(index) = &address.index else { return address.first };
         let element = self.value(index);
-        match usize::try_from(element).ok().filter(|&element| element < place.length) {
-            Some(element) => place.first + element,
-            None => panic!("element {element} of an array of {}; registers are {:?}", place.length, self.names),
+        match usize::try_from(element).ok().filter(|&element| element < address.length) {
+            Some(element) => address.first + element,
+            None => panic!("element {element} of an array of {}; registers are {:?}", address.length, self.names),
         }
     }
 }

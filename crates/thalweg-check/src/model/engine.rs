@@ -10,7 +10,7 @@ use crate::world::message;
 use std::any::Any;
 use std::panic::Location as Here;
 use std::sync::atomic::Ordering;
-use thalweg_sync::engine::{Atomic, Engine, Operation, Site, Span, ThreadId, Word};
+use thalweg_sync::engine::{Atomic, Engine, Operation, Scalar, Site, Span, ThreadId};
 use thalweg_sync::hint::Access;
 use thalweg_sync::host::Host;
 
@@ -365,7 +365,7 @@ impl Run {
             let write = succeeds && access.operation() != Operation::Load;
             let span = Span {
                 address: access.address(),
-                bytes: access.word().bytes(),
+                bytes: access.scalar().bytes(),
                 access: if write { Access::Write } else { Access::Read },
                 may_be_uninit: false,
                 at: access.at(),
@@ -386,7 +386,7 @@ impl Run {
         if let Some(id) = self.recorded() {
             let mut state = self.state();
             let node = state.explorer.graph.node(id);
-            let same_value = node.value == value || access.word() == Word::Pointer;
+            let same_value = node.value == value || access.scalar() == Scalar::Pointer;
             let is_same = node.kind.is_like(&kind) && is_same_site(node.at, access.at()) && same_value;
             if is_same && state.find_again(id, access) {
                 state.explorer.graph.node_mut(id).value = value;
@@ -406,7 +406,7 @@ impl Run {
 
     fn read(&self, access: &Atomic<'_>) -> Result<Read, Ending> {
         let orders = [access.ordering(), access.failure_ordering()];
-        let kind = Kind::read(access.operation(), access.word(), orders);
+        let kind = Kind::read(access.operation(), access.scalar(), orders);
         let (id, goes_on) = match self.recorded() {
             Some(id) => {
                 self.read_again(id, kind, access)?;
@@ -427,7 +427,7 @@ impl Run {
             let node = state.explorer.graph.node(id);
             (node.value, matches!(node.kind, Kind::Read { exclusive: true, .. }))
         };
-        self.state().saw(id, access.word(), value);
+        self.state().saw(id, access.scalar(), value);
         if !exclusive {
             self.polls(id)?;
         } else {
@@ -454,7 +454,7 @@ impl Run {
         let mut state = self.state();
         let node = state.explorer.graph.node(id);
         let is_same =
-            (node.kind.is_like(&kind) || access.word() == Word::Pointer) && is_same_site(node.at, access.at());
+            (node.kind.is_like(&kind) || access.scalar() == Scalar::Pointer) && is_same_site(node.at, access.at());
         if is_same && state.find_again(id, access) {
             let value = state.explorer.graph.written(state.explorer.graph.node(id).loc, from);
             let node = state.explorer.graph.node_mut(id);
@@ -625,7 +625,7 @@ impl State {
         }
         let in_memory = access.peek();
         let location = &mut self.explorer.graph.locations[loc as usize];
-        if location.init != in_memory && access.word() != Word::Pointer {
+        if location.init != in_memory && access.scalar() != Scalar::Pointer {
             let (was, at) = (location.init, location.at);
             self.break_rule(Rule::Survives { was, is: in_memory, at });
             return false;
@@ -643,13 +643,13 @@ impl State {
             access.poke(value);
             self.places.hold(loc, value, id);
         }
-        self.saw(id, access.word(), value);
+        self.saw(id, access.scalar(), value);
         self.thread_mut().done += 1;
     }
 
     /// The access `id` has read or written `value`.
-    fn saw(&mut self, id: EventId, word: Word, value: u64) {
-        if word == Word::Pointer {
+    fn saw(&mut self, id: EventId, scalar: Scalar, value: u64) {
+        if scalar == Scalar::Pointer {
             self.pointers.push((id, value));
         }
     }

@@ -12,6 +12,7 @@ use super::run::{Outcome, Run};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
+use thalweg_sync::random::Xorshift;
 
 /// An estimate of how many executions a client has.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,7 +45,8 @@ const WALKS: u64 = 1000;
 /// The mean of walks for `time`. None if one of them finds a violation.
 pub(crate) fn estimate(run: &Run, root: impl Fn() -> Explorer, time: Duration, client: &dyn Fn()) -> Option<Estimate> {
     let start = Instant::now();
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    // The same walks each time.
+    let mut random = Xorshift::new(1);
     let (mut walks, mut sum, mut squares) = (0, 0.0, 0.0);
     while walks < WALKS && (walks < 2 || start.elapsed() < time) {
         let found = walk(run, root(), &mut random, client)?;
@@ -59,17 +61,9 @@ pub(crate) fn estimate(run: &Run, root: impl Fn() -> Explorer, time: Duration, c
     Some(Estimate { complete: mean, error, walks })
 }
 
-/// Xorshift; the same walks each time.
-struct Random(u64);
-
-impl Random {
-    /// From 0 to 1.
-    fn next(&mut self) -> f64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-    }
+/// From 0 to 1.
+fn fraction(random: &mut Xorshift) -> f64 {
+    (random.number() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// Of each kind, the node that stands for those that were met, and how many they are. A node comes before those that it
@@ -79,13 +73,13 @@ struct Kinds(BTreeMap<(u32, u32, u32), (f64, Explorer)>);
 
 impl Kinds {
     /// Adds the choices that are left in the explorer, `weight` times each.
-    fn add(&mut self, choices: u32, explorer: &mut Explorer, weight: f64, random: &mut Random) {
+    fn add(&mut self, choices: u32, explorer: &mut Explorer, weight: f64, random: &mut Xorshift) {
         for item in explorer.leave_work() {
             let (item, weight) = match item {
                 // One of the values stands for all of them.
                 Work::Choose { choice, from, end } => {
                     let count = f64::from(end - from);
-                    let from = from + (random.next() * count) as u32;
+                    let from = from + (fraction(random) * count) as u32;
                     (Work::Choose { choice, from, end: from + 1 }, weight * count)
                 }
                 item => (item, weight),
@@ -96,7 +90,7 @@ impl Kinds {
                 None => drop(self.0.insert(kind, (weight, explorer.with_choice(item)))),
                 Some((others, node)) => {
                     *others += weight;
-                    if random.next() * *others < weight {
+                    if fraction(random) * *others < weight {
                         *node = explorer.with_choice(item);
                     }
                 }
@@ -106,7 +100,7 @@ impl Kinds {
 }
 
 /// One walk: the sum of the weights of complete executions.
-fn walk(run: &Run, root: Explorer, random: &mut Random, client: &dyn Fn()) -> Option<f64> {
+fn walk(run: &Run, root: Explorer, random: &mut Xorshift, client: &dyn Fn()) -> Option<f64> {
     let mut kinds = Kinds::default();
     let mut complete = 0.0;
     let mut next = Some(((0, 0, 0), (1.0, root)));

@@ -34,7 +34,7 @@
 //! recursion; a weak compare-exchange may have a third choice, to fail without a reason, which is never maximal.
 
 use super::clock::Clock;
-use super::graph::{EventId, Graph, Kind, Line, Node};
+use super::graph::{EventId, Graph, Kind, Node, ThreadEvents};
 use super::guide::Guide;
 use super::{Memory, ScAxiom};
 use std::sync::atomic::Ordering;
@@ -145,7 +145,7 @@ impl Explorer {
             *exclusive = writes(*operation, value) && !spurious;
             *fails = spurious;
         }
-        self.graph.settle(read);
+        self.graph.set_clocks(read);
     }
 
     /// Whether `read` reads the newest write of its location, and did not fail without a reason.
@@ -164,7 +164,7 @@ impl Explorer {
     /// Adds an event that nothing is to be chosen for.
     pub(crate) fn add_plain(&mut self, thread: u32, kind: Kind, value: u64, at: Site) -> EventId {
         let id = self.graph.add(thread, kind, super::graph::NOWHERE, value, EventId::INIT, at);
-        self.graph.settle(id);
+        self.graph.set_clocks(id);
         id
     }
 
@@ -262,7 +262,7 @@ impl Explorer {
     pub(crate) fn add_write(&mut self, thread: u32, loc: u32, order: Ordering, value: u64, at: Site) -> EventId {
         let kind = Kind::Write { order, exclusive: false };
         let write = self.graph.add(thread, kind, loc, value, EventId::INIT, at);
-        self.graph.settle(write);
+        self.graph.set_clocks(write);
         let floor = self.graph.floor(loc, &self.graph.node(write).hb, write);
         let may_stand = |&place: &usize| place >= floor && self.graph.may_follow(loc, place);
         if let Some(place) = self.guided_place(write).filter(may_stand) {
@@ -284,11 +284,11 @@ impl Explorer {
     /// write has no place (T6), or an axiom is broken.
     pub(crate) fn add_exclusive_write(&mut self, read: EventId) -> bool {
         let node = self.graph.node(read);
-        let Kind::Read { operation, word, success: order, exclusive: true, .. } = node.kind else { return true };
+        let Kind::Read { operation, scalar, success: order, exclusive: true, .. } = node.kind else { return true };
         let (thread, loc, from, at) = (read.thread, node.loc, node.rf, node.at);
-        let value = operation.next(word, node.value).expect("an exclusive read is followed by a write");
+        let value = operation.next(scalar, node.value).expect("an exclusive read is followed by a write");
         let write = self.graph.add(thread, Kind::Write { order, exclusive: true }, loc, value, EventId::INIT, at);
-        self.graph.settle(write);
+        self.graph.set_clocks(write);
         let place = self.graph.place(from);
         if self.guided_place(write) == Some(place) {
             self.graph.insert(write, place);
@@ -352,7 +352,7 @@ impl Explorer {
         let node = self.graph.node(by);
         let mut found = Vec::new();
         // None of what comes before it; so when all threads have ended there are none, and nothing is looked at.
-        let beside = |(thread, line): (u32, &Line)| line.nodes.len() as u32 - node.porf.get(thread);
+        let beside = |(thread, line): (u32, &ThreadEvents)| line.nodes.len() as u32 - node.porf.get(thread);
         let mut left = (0..).zip(&self.graph.lines).map(beside).sum::<u32>();
         // From the newest on, for what is not maximal here is deleted by the revisit of any older read (T2).
         for stamp in (0..node.stamp).rev() {

@@ -7,13 +7,13 @@
 //!   stands before all. Place 0 is the initial value, place `n` is `co[n - 1]`; a write knows its place.
 //! - **G3** An exclusive read is directly followed in its thread by its exclusive write, except while exploration chooses
 //!   what the read reads: then it is the last event of its thread, and its write is added next.
-//! - **G4** Clocks are right: see [`Graph::settle`]. They depend only on events that come before in po and rf, so
+//! - **G4** Clocks are right: see [`Graph::set_clocks`]. They depend only on events that come before in po and rf, so
 //!   they stay right when a set of events that is closed under po and rf is cut out.
 
 use super::clock::Clock;
 use std::alloc::Layout;
 use std::sync::atomic::Ordering;
-use thalweg_sync::engine::{Operation, Site, Word};
+use thalweg_sync::engine::{Operation, Scalar, Site};
 
 /// An event's name: the thread, and how many events the thread had before it.
 ///
@@ -50,7 +50,7 @@ pub(crate) enum Kind {
     Read {
         operation: Operation,
         /// The type of the atomic.
-        word: Word,
+        scalar: Scalar,
         success: Ordering,
         failure: Ordering,
         /// It is the first half of a read-modify-write that writes.
@@ -91,8 +91,8 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// A read, of which is not said yet what it reads.
-    pub(crate) const fn read(operation: Operation, word: Word, [success, failure]: [Ordering; 2]) -> Self {
-        Self::Read { operation, word, success, failure, exclusive: false, spurious: false }
+    pub(crate) const fn read(operation: Operation, scalar: Scalar, [success, failure]: [Ordering; 2]) -> Self {
+        Self::Read { operation, scalar, success, failure, exclusive: false, spurious: false }
     }
 
     /// The ordering; relaxed for what has none.
@@ -157,7 +157,7 @@ pub(crate) struct Location {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct ThreadEvents {
     /// The spawn that started the thread; none for thread 0, and where there is no thread.
     pub(crate) parent: Option<EventId>,
     /// The equal thread that was started right before it (see [`equal`](super::equal)).
@@ -171,7 +171,7 @@ pub(crate) struct Line {
 /// public view of it is in this type's methods; see [`Event`](super::Event).
 #[derive(Clone, Debug, Default)]
 pub struct ExecutionGraph {
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<ThreadEvents>,
     pub(crate) locations: Vec<Location>,
     pub(crate) order: Vec<EventId>,
     /// Every access synchronises as if it were `SeqCst`.
@@ -256,7 +256,7 @@ impl Graph {
         self.last_before(next).map_or(Clock::EMPTY, |last| &last.porf)
     }
 
-    /// A new event at the end of `thread`, its clocks not yet settled, and not yet in `co`.
+    /// A new event at the end of `thread`, its clocks not yet set, and not yet in `co`.
     pub(crate) fn add(&mut self, thread: u32, kind: Kind, loc: u32, value: u64, rf: EventId, at: Site) -> EventId {
         let id = EventId { thread, index: self.len(thread) };
         let stamp = self.order.len() as u32;
@@ -309,7 +309,7 @@ impl Graph {
     ///
     /// Happens-before is that of C++20: an acquire read of a release write, or of a read-modify-write in its release
     /// sequence; a release fence counts for the writes after it, an acquire fence for the reads before it.
-    pub(crate) fn settle(&mut self, id: EventId) {
+    pub(crate) fn set_clocks(&mut self, id: EventId) {
         let (mut hb, mut pending, mut porf, mut fence);
         if id.index > 0 {
             let before = self.node(EventId { index: id.index - 1, ..id });
@@ -409,17 +409,17 @@ impl Graph {
         node.porf = porf;
     }
 
-    /// Makes `last` the drop of the last handle, of those that `others` drop, and settles it.
+    /// Makes `last` the drop of the last handle, of those that `others` drop, and sets its clocks.
     pub(crate) fn make_last(&mut self, last: EventId, others: Vec<EventId>) {
         for &other in &others {
             self.node_mut(other).last = last;
         }
         let node = self.node_mut(last);
         (node.kind, node.others) = (Kind::Release { last: true }, others);
-        self.settle(last);
+        self.set_clocks(last);
     }
 
-    /// Makes the drop of a last handle, from which nothing comes after, one that is not the last, and settles it.
+    /// Makes the drop of a last handle, from which nothing comes after, one that is not the last, and sets its clocks.
     /// Returns the others.
     pub(crate) fn unmake_last(&mut self, last: EventId) -> Vec<EventId> {
         let node = self.node_mut(last);
@@ -428,7 +428,7 @@ impl Graph {
         for &other in &others {
             self.node_mut(other).last = EventId::INIT;
         }
-        self.settle(last);
+        self.set_clocks(last);
         others
     }
 
@@ -490,7 +490,7 @@ impl Graph {
         let kept = |id: &EventId| id.index < keep.get(id.thread);
         copy.strong = self.strong;
         copy.targets.clear();
-        copy.lines.resize_with(self.lines.len(), Line::default);
+        copy.lines.resize_with(self.lines.len(), ThreadEvents::default);
         for ((thread, line), copy) in (0..).zip(&self.lines).zip(&mut copy.lines) {
             copy.parent = line.parent.filter(kept);
             copy.twin = line.twin.filter(|_| copy.parent.is_some());

@@ -31,7 +31,7 @@ pub(crate) type ByAddress<V> = HashMap<usize, V, BuildHasherDefault<AddressHashe
 
 /// What is known of a location in this execution.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Known {
     bound: bool,
     /// Where it is; 0 where it is not any more.
     address: usize,
@@ -41,13 +41,13 @@ struct Place {
     newest: EventId,
 }
 
-const UNBOUND: Place = Place { bound: false, address: 0, held: 0, newest: EventId::INIT };
+const UNBOUND: Known = Known { bound: false, address: 0, held: 0, newest: EventId::INIT };
 
 #[derive(Debug, Default)]
 pub(crate) struct Places {
     by_address: ByAddress<u32>,
     /// By location.
-    places: Vec<Place>,
+    places: Vec<Known>,
 }
 
 impl Places {
@@ -86,7 +86,7 @@ impl Places {
         // Another object may have been there.
         self.forget(address);
         self.by_address.insert(address, loc);
-        self.places[loc as usize] = Place { bound: true, address, held: initial, newest: EventId::INIT };
+        self.places[loc as usize] = Known { bound: true, address, held: initial, newest: EventId::INIT };
     }
 
     /// The object at `address` is gone, or written by other means: what is found there next is another location.

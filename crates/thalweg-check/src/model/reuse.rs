@@ -58,7 +58,7 @@ impl Explorer {
     /// Adds an allocation. It is fresh, for now.
     fn add_allocation(&mut self, thread: u32, layout: Layout, at: Site) -> EventId {
         let allocation = self.graph.add(thread, Kind::Allocate(layout), NOWHERE, 0, EventId::INIT, at);
-        self.graph.settle(allocation);
+        self.graph.set_clocks(allocation);
         let frees = |graph: &Graph, &id: &EventId| matches!(graph.node(id).kind, Kind::Free(other) if other == layout);
         if let Some(guide) = &self.guide {
             let from =
@@ -94,7 +94,7 @@ impl Explorer {
     /// `allocation`, the last event of its thread, is given the block of `free`.
     pub(super) fn give(&mut self, allocation: EventId, free: EventId) {
         self.graph.node_mut(allocation).rf = free;
-        self.graph.settle(allocation);
+        self.graph.set_clocks(allocation);
     }
 }
 

@@ -6,7 +6,7 @@ use super::graph::{EventId, Kind, Location};
 use super::{Memory, ScAxiom};
 use std::panic::Location as Here;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
-use thalweg_sync::engine::{Operation, Word};
+use thalweg_sync::engine::{Operation, Scalar};
 
 const X: u32 = 0;
 const Y: u32 = 1;
@@ -24,7 +24,7 @@ fn empty() -> Explorer {
 }
 
 fn kind(operation: Operation, order: Ordering) -> Kind {
-    Kind::read(operation, Word::U64, [order; 2])
+    Kind::read(operation, Scalar::U64, [order; 2])
 }
 
 fn id(thread: u32, index: u32) -> EventId {

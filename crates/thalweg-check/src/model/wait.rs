@@ -9,7 +9,7 @@ use super::report::{Rule, Wait};
 use super::run::{Ending, Run};
 use super::state::{State, Status};
 use std::sync::atomic::Ordering;
-use thalweg_sync::engine::{Operation, Site, Word};
+use thalweg_sync::engine::{Operation, Scalar, Site};
 
 /// How often a wait may be tried again in one execution though nothing that it read can have changed.
 const RETRIES: u32 = 1000;
@@ -28,7 +28,7 @@ pub(crate) struct Vain {
 }
 
 /// The read of who parks.
-const AWAITS_TOKEN: Kind = Kind::read(Operation::Load, Word::Bool, [Ordering::Relaxed; 2]);
+const AWAITS_TOKEN: Kind = Kind::read(Operation::Load, Scalar::Bool, [Ordering::Relaxed; 2]);
 
 impl Run {
     /// The innermost attempt failed.

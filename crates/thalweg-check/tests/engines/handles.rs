@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use thalweg_check::{Check, EventKind, ExecutionGraph, Mark, mark};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::thread;
 
@@ -31,15 +32,11 @@ struct Program {
     destructors: Vec<Vec<Step>>,
 }
 
-/// Xorshift.
-struct Random(u64);
+struct Random(Xorshift);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % bound
+        self.0.index(bound)
     }
 
     fn access(&mut self, value: &mut u64) -> Step {
@@ -186,7 +183,7 @@ fn explore(client: impl Fn() + Send + Sync + 'static) -> (BTreeSet<Signature>, u
 
 #[test]
 fn every_order_of_drops_that_matters() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut random = Random(Xorshift::new(1));
     for _ in 0..PROGRAMS {
         let program = random.program();
         let client = program.clone();

@@ -8,6 +8,7 @@ use thalweg_check::{Check, Explored, Fuzz};
 use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use thalweg_sync::cell::Slot;
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::thread;
 
@@ -173,11 +174,8 @@ fn by_definition(history: &History<Queue<u8>>, order: &mut Vec<usize>, state: &B
 
 #[test]
 fn the_search_agrees_with_the_definition() {
-    let mut seed = 1_u64;
-    let mut below = move |end: u64| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 33) % end
-    };
+    let mut random = Xorshift::new(1);
+    let mut below = |end| random.below(end);
     let mut right = 0;
     for _ in 0..3000 {
         let mut history = History::new();

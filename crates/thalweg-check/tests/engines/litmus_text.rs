@@ -1,10 +1,10 @@
 //! The notation of litmus tests: what is read, and what is refused with which words.
 
-use thalweg_check::litmus::{Entry, Expression, Machine, Order, Update, read};
+use thalweg_check::litmus::{Expression, Machine, Order, Test, Update, read};
 
 const RC11: &str = include_str!("../litmus/rc11.litmus");
 
-fn one(text: &str) -> Entry {
+fn one(text: &str) -> Test {
     let entries = read("test", text).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(entries.len(), 1);
     entries.into_iter().next().unwrap()
@@ -17,7 +17,7 @@ fn the_published_file_is_read_whole() {
     assert_eq!(entries.iter().filter(|entry| entry.executions.is_none()).count(), 18);
     assert_eq!(entries.iter().filter(|entry| entry.race).count(), 21);
     assert_eq!(entries.iter().filter(|entry| entry.fails).count(), 2);
-    let names_and_counts = |entry: &Entry| (entry.name.clone(), entry.also.clone());
+    let names_and_counts = |entry: &Test| (entry.name.clone(), entry.also.clone());
     let also = entries.iter().filter(|entry| !entry.also.is_empty()).map(names_and_counts).collect::<Vec<_>>();
     assert_eq!(also, [("WWmerge1".to_owned(), vec![18]), ("Z6.U".to_owned(), vec![24])]);
     for entry in &entries {

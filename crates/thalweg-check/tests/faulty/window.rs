@@ -42,7 +42,7 @@ const fn word(number: u64, low: u64) -> u64 {
 }
 
 /// What the tube has for a number, and for those whole laps away.
-struct Place {
+struct WindowSlot {
     /// 2 * the number that it may be allocated for; one more when it is produced.
     stage: AtomicU64,
     /// The number's [`word`]: which capsule it has. Closed with no capsule yet, if it was closed before it had one.
@@ -60,7 +60,7 @@ struct Capsule {
 }
 
 struct Cnq {
-    places: Vec<Place>,
+    places: Vec<WindowSlot>,
     /// One for each place, and a spare one for one item, so that nobody keeps it.
     capsules: Vec<Capsule>,
     /// The capsules that nobody has, a bit for each.
@@ -90,8 +90,11 @@ struct Handle {
 
 impl Cnq {
     fn handle([places, entries, window]: [u64; 3], fault: Fault) -> Handle {
-        let place =
-            |number| Place { stage: AtomicU64::new(2 * number), begun: AtomicU64::new(0), finished: AtomicU64::new(0) };
+        let place = |number| WindowSlot {
+            stage: AtomicU64::new(2 * number),
+            begun: AtomicU64::new(0),
+            finished: AtomicU64::new(0),
+        };
         let capsule = |entries| Capsule {
             filled: AtomicU64::new(0),
             taken: AtomicU64::new(0),
@@ -108,7 +111,7 @@ impl Cnq {
         }
     }
 
-    fn at(&self, number: u64) -> &Place {
+    fn at(&self, number: u64) -> &WindowSlot {
         &self.places[number as usize % self.places.len()]
     }
 

@@ -10,22 +10,22 @@ mod symmetric;
 use axioms::Model;
 use enumerate::{Found, enumerate};
 use random::{Shape, program};
-use thalweg_check::litmus::{Entry, Manner, read};
+use thalweg_check::litmus::{Manner, Test, read};
 use thalweg_check::{Check, Memory, Rule, ScAxiom};
 
 /// Partial readings, and orders of writes, to look at before an entry counts as too large for this method.
 const LIMIT: usize = if cfg!(debug_assertions) { 400 } else { 2_000 };
 
-fn entries() -> Vec<Entry> {
+fn entries() -> Vec<Test> {
     read("rc11.litmus", include_str!("../litmus/rc11.litmus")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn entry(name: &str) -> Entry {
+fn entry(name: &str) -> Test {
     entries().into_iter().find(|entry| entry.name == name).unwrap()
 }
 
 /// Says how `found` differs from what the file says of `entry`; nothing if it does not.
-fn differences(entry: &Entry, found: &Found) -> Vec<String> {
+fn differences(entry: &Test, found: &Found) -> Vec<String> {
     let mut differences = Vec::new();
     let wanted = entry.executions.or(entry.enumerated);
     if wanted != Some(found.executions) && !entry.also.contains(&found.executions) {

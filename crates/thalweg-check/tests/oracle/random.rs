@@ -1,23 +1,17 @@
 //! Random small programs, as text.
 
-/// A seeded source of numbers (SplitMix64).
-pub(crate) struct Random(u64);
+use thalweg_sync::random::SplitMix;
+
+/// A seeded source of programs.
+pub(crate) struct Random(SplitMix);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        Self(SplitMix::new(seed))
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.number() % end
     }
 
     fn one_in(&mut self, times: u64) -> bool {

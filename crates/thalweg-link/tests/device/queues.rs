@@ -59,7 +59,7 @@ impl<D: Clocked> Cycled<D> {
         Self {
             device,
             answers,
-            random: Random(5),
+            random: Random::new(5),
             come: vec![None; queues],
             asked: vec![false; queues],
             under_way: VecDeque::new(),
@@ -208,7 +208,7 @@ pub(crate) fn conform<D: Device>(name: &str, device: impl Fn() -> D, shape: &Sha
 
     // Anything, in any order.
     for seed in 0..4 {
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut one = device();
         let mut reference = plain();
         for _ in 0..steps {

@@ -126,7 +126,7 @@ fn run(name: &str, device: impl Clocked, consumers: usize, most: usize, seed: u6
         read: Vec::new(),
     };
     let rings = (0..consumers).map(|_| ring(1)).collect();
-    let mut machine = Machine { device, random: Random(seed), rings, under_way: VecDeque::new(), now: 0 };
+    let mut machine = Machine { device, random: Random::new(seed), rings, under_way: VecDeque::new(), now: 0 };
     assert!(machine.device.open(0) && machine.device.open(1), "{name}");
     let mut sent = 0;
     for _ in 0..steps {

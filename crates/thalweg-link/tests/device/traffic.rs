@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use thalweg_sim::vlrd::{Cycle, Data, Packet};
+use thalweg_sync::random::SplitMix;
 
 use crate::Shape;
 
@@ -15,17 +16,16 @@ pub(crate) enum Input {
     Open(usize),
 }
 
-/// A small generator (SplitMix64).
 #[derive(Clone, Debug)]
-pub(crate) struct Random(pub(crate) u64);
+pub(crate) struct Random(SplitMix);
 
 impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(SplitMix::new(seed))
+    }
+
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % end as u64) as usize
+        (self.0.number() % end as u64) as usize
     }
 
     pub(crate) fn of_100(&mut self, wanted: usize) -> bool {
@@ -105,7 +105,7 @@ impl Traffic {
         let queues = shape.queues();
         Self {
             shape: *shape,
-            random: Random(seed),
+            random: Random::new(seed),
             cycle: 0,
             mood: Mood { until: 0, push: 0, fetch: 0, focus: 0, queue: 0, reject: 0, way: 1 },
             lines: vec![VecDeque::new(); queues],

@@ -227,7 +227,7 @@ impl<T, W: Wait> Producer<T, W> {
         *position += 1;
         // (broadcast.4) Release, pairs with (broadcast.3).
         shared.written.store(*position, edge("broadcast.4", Release));
-        both(|| shared.wait.ring(Side::Items, usize::MAX, || true), || drop(old));
+        both(|| shared.wait.notify(Side::Items, usize::MAX, || true), || drop(old));
         Ok(())
     }
 
@@ -265,7 +265,7 @@ impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         // (broadcast.6) Release, pairs with (broadcast.5).
         self.shared.closed.store(true, edge("broadcast.6", Release));
-        self.shared.wait.ring_all();
+        self.shared.wait.notify_all();
     }
 }
 
@@ -335,16 +335,16 @@ impl<T, W: Wait> Consumer<T, W> {
     fn give_back(&self) {
         // (broadcast.2) Release, pairs with (broadcast.1).
         self.shared.seen[self.stage].store(self.position, edge("broadcast.2", Release));
-        self.ring();
+        self.notify();
     }
 
-    fn ring(&self) {
+    fn notify(&self) {
         let wait = &self.shared.wait;
         both(
-            || wait.ring(Side::Room, 1, || true),
+            || wait.notify(Side::Room, 1, || true),
             || {
                 if self.is_followed {
-                    wait.ring(Side::Items, usize::MAX, || true)
+                    wait.notify(Side::Items, usize::MAX, || true)
                 }
             },
         );
@@ -430,7 +430,7 @@ impl<T, W: Wait> Drop for Consumer<T, W> {
         self.shared.seen[self.stage].store(GONE, edge("broadcast.2", Release));
         // Relaxed: nothing of this consumer is read by who sees the count.
         self.shared.consumers.fetch_sub(1, Relaxed);
-        self.ring();
+        self.notify();
     }
 }
 

@@ -97,7 +97,7 @@ pub fn channel<T: Clone + Send>(capacity: usize) -> Result<Ends<T>, BuildError> 
 
 /// As [`channel`], with ends that [wait](crate::wait) by `wait`.
 pub fn with_wait<T: Clone + Send, W: Wait>(capacity: usize, wait: W) -> Result<Ends<T, W>, BuildError> {
-    let places = places::<Place<T>>(capacity)?;
+    let places = places::<Stored<T>>(capacity)?;
     let places = empty(places)?;
     let (next, written) = (CachePadded(Mutex::new(0)), CachePadded(AtomicU64::new(0)));
     let shared = Arc::new(Shared { next, written, places, handles: Handles::new(), wait });
@@ -112,10 +112,10 @@ fn places<P>(capacity: usize) -> Result<usize, BuildError> {
 }
 
 /// `count` places without items, of which none is moved about.
-fn empty<T>(count: usize) -> Result<Box<[Place<T>]>, BuildError> {
-    let mut places = memory::places::<Place<T>>(count)?;
+fn empty<T>(count: usize) -> Result<Box<[Stored<T>]>, BuildError> {
+    let mut places = memory::places::<Stored<T>>(count)?;
     for place in &mut places {
-        let place: *mut Place<T> = place.as_mut_ptr();
+        let place: *mut Stored<T> = place.as_mut_ptr();
         // SAFETY: the place is ours.
         unsafe { (&raw mut (*place).position).write(Mutex::new(None)) };
     }
@@ -128,12 +128,12 @@ struct Shared<T, W> {
     next: CachePadded<Mutex<u64>>,
     /// How many positions are written.
     written: CachePadded<AtomicU64>,
-    places: Box<[Place<T>]>,
+    places: Box<[Stored<T>]>,
     handles: Handles,
     wait: W,
 }
 
-struct Place<T> {
+struct Stored<T> {
     /// That of the item; none before the first one.
     position: Mutex<Option<u64>>,
     item: Slot<MaybeUninit<T>>,
@@ -145,7 +145,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<T, W> Shared<T, W> {
-    fn place(&self, position: u64) -> &Place<T> {
+    fn place(&self, position: u64) -> &Stored<T> {
         &self.places[position as usize & (self.places.len() - 1)]
     }
 
@@ -196,7 +196,7 @@ impl<T: Clone, W: Wait> Producer<T, W> {
             return Err(TryPushError::Closed(value));
         }
         let old = self.shared.write(value);
-        both(|| self.shared.wait.ring(Side::Items, usize::MAX, || true), || drop(old));
+        both(|| self.shared.wait.notify(Side::Items, usize::MAX, || true), || drop(old));
         Ok(())
     }
 
@@ -245,7 +245,7 @@ impl<T: Clone, W: Wait> Clone for Producer<T, W> {
 impl<T: Clone, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.shared.handles.leave_producer() {
-            self.shared.wait.ring_all();
+            self.shared.wait.notify_all();
         }
     }
 }

@@ -123,10 +123,10 @@ impl<W: Wait, M: Mode> Consumer<W, M> {
     ) -> Result<R, PopTimeoutError> {
         let wait = self.ring.common().wait;
         loop {
-            match or_hand_on(&mut &*wait, |wait| wait.ring(Side::Items, 1, || true), |_| pop()) {
+            match or_hand_on(&mut &*wait, |wait| wait.notify(Side::Items, 1, || true), |_| pop()) {
                 Ok(done) => {
                     // Several pushes may have woken this thread alone.
-                    wait.ring(Side::Items, 1, || self.ring.may_pop());
+                    wait.notify(Side::Items, 1, || self.ring.may_pop());
                     return Ok(done);
                 }
                 Err(TryPopError::Closed) => return Err(PopTimeoutError::Closed),
@@ -237,7 +237,7 @@ impl<W: Wait, M: Mode> Drop for Consumer<W, M> {
     fn drop(&mut self) {
         let common = self.ring.common();
         if common.handles.leave_consumer() {
-            common.wait.ring_all();
+            common.wait.notify_all();
         }
     }
 }

@@ -8,7 +8,7 @@ use super::ring::Ring;
 use super::{Consumer, Producer, PushBytesError};
 #[cfg(feature = "std")]
 use crate::PopTimeoutError;
-use crate::mpmc::place::Place;
+use crate::mpmc::spot::Spot;
 #[cfg(feature = "std")]
 use crate::wait::{self, Sleep};
 use crate::wait::{Wait, both};
@@ -27,7 +27,7 @@ use thalweg_sync::hint::Access;
 #[must_use = "nothing is pushed until it is committed"]
 pub struct WriteGrant<'a, W: Wait> {
     ring: &'a Ring<W>,
-    place: Place,
+    place: Spot,
     bytes: usize,
 }
 
@@ -53,7 +53,7 @@ impl From<(u64, usize)> for RawGrant {
 
 impl<'a, W: Wait> WriteGrant<'a, W> {
     /// For `bytes` bytes from `place` on, which are allocated.
-    pub(super) fn new(ring: &'a Ring<W>, place: Place, bytes: usize) -> Self {
+    pub(super) fn new(ring: &'a Ring<W>, place: Spot, bytes: usize) -> Self {
         Self { ring, place, bytes }
     }
 
@@ -128,7 +128,7 @@ impl<W: Wait> Producer<W> {
     ///
     /// It is of this queue, from [`WriteGrant::into_raw`], and no other grant was made of it.
     pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> WriteGrant<'_, W> {
-        WriteGrant::new(&self.ring, Place(raw.place), raw.bytes)
+        WriteGrant::new(&self.ring, Spot(raw.place), raw.bytes)
     }
 }
 
@@ -179,7 +179,7 @@ impl<W: Wait> Consumer<W> {
     ///
     /// It is of this queue, from [`ReadGrant::into_raw`], and no other grant was made of it.
     pub unsafe fn grant_from_raw(&self, raw: RawGrant) -> ReadGrant<'_, W> {
-        ReadGrant::new(&self.ring, Place(raw.place), raw.bytes)
+        ReadGrant::new(&self.ring, Spot(raw.place), raw.bytes)
     }
 }
 
@@ -213,13 +213,13 @@ impl<W: Wait> Drop for WriteGrant<'_, W> {
 /// It is taken: dropped, read or not, it gives its memory back, and the message is popped ([grants that are dropped](crate::grant#dropped)).
 pub struct ReadGrant<'a, W: Wait> {
     ring: &'a Ring<W>,
-    place: Place,
+    place: Spot,
     bytes: usize,
 }
 
 impl<'a, W: Wait> ReadGrant<'a, W> {
     /// For the message of `bytes` bytes at `place`, which is taken.
-    pub(super) fn new(ring: &'a Ring<W>, place: Place, bytes: usize) -> Self {
+    pub(super) fn new(ring: &'a Ring<W>, place: Spot, bytes: usize) -> Self {
         Self { ring, place, bytes }
     }
 

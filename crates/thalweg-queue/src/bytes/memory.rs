@@ -1,6 +1,6 @@
 //! Where messages are: granules of bytes, and what starts at each. All unsafe code on messages that is not a grant's.
 
-use crate::mpmc::place::Shape;
+use crate::mpmc::spot::Shape;
 use crate::{BuildError, limits, memory};
 use alloc::boxed::Box;
 #[cfg(not(loom))]

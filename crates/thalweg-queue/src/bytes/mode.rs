@@ -4,7 +4,7 @@ use super::overwriting::Overwriting;
 use super::ring::Ring;
 use super::{PushBytesError, TryPopError};
 use crate::handles::Handles;
-use crate::mpmc::place::Shape;
+use crate::mpmc::spot::Shape;
 use crate::wait::Wait;
 use core::fmt;
 

@@ -117,10 +117,10 @@ impl<W: Wait> Messages<W> for Overwriting<W> {
 mod tests {
     use super::*;
     use crate::Yield;
-    use crate::mpmc::place::Place;
+    use crate::mpmc::spot::Spot;
 
     /// A push of a message of `bytes` bytes that is half-way, to be ended later.
-    fn begun(ring: &Overwriting<Yield>, bytes: usize) -> (Place, usize) {
+    fn begun(ring: &Overwriting<Yield>, bytes: usize) -> (Spot, usize) {
         let count = granules(bytes);
         let skip = |place, rest| ring.headers.note(ring.cursors.unit(place), Header::Skip(rest), Relaxed);
         let (place, _) = ring.cursors.allocate((count, count), skip).unwrap();

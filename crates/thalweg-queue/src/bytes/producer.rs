@@ -48,10 +48,10 @@ impl<W: Wait, M: Mode> Producer<W, M> {
     ) -> Result<R, PushBytesTimeoutError> {
         let wait = self.ring.common().wait;
         loop {
-            match or_hand_on(&mut &*wait, |wait| wait.ring(Side::Room, 1, || true), |_| push()) {
+            match or_hand_on(&mut &*wait, |wait| wait.notify(Side::Room, 1, || true), |_| push()) {
                 Ok(done) => {
                     // A consumer that gave a block back may have woken this thread alone.
-                    wait.ring(Side::Room, 1, || self.ring.may_push(0));
+                    wait.notify(Side::Room, 1, || self.ring.may_push(0));
                     return Ok(done);
                 }
                 Err(PushBytesError::Full | PushBytesError::Busy) => {}
@@ -171,7 +171,7 @@ impl<W: Wait, M: Mode> Drop for Producer<W, M> {
     fn drop(&mut self) {
         let common = self.ring.common();
         if common.handles.leave_producer() {
-            common.wait.ring_all();
+            common.wait.notify_all();
         }
     }
 }

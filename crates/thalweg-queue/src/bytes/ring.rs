@@ -5,7 +5,7 @@ use super::mode::{Common, Messages};
 use super::{PushBytesError, TryPopError};
 use crate::edges::{edge, in_order};
 use crate::handles::Handles;
-use crate::mpmc::place::{Place, Shape};
+use crate::mpmc::spot::{Shape, Spot};
 use crate::wait::{Side, Wait};
 use crate::{BuildError, memory};
 use alloc::boxed::Box;
@@ -47,9 +47,9 @@ enum Room {
 }
 
 /// What [`Ring::look`] found.
-enum Look {
+enum Sight {
     /// This starts there, and can be taken.
-    Start(Place, Header),
+    Start(Spot, Header),
     /// Nothing is there.
     Empty,
     /// What starts at the front is allocated and not committed.
@@ -83,13 +83,13 @@ impl<W: Wait> Ring<W> {
     }
 
     #[inline(always)]
-    fn block(&self, place: Place) -> &Block {
+    fn block(&self, place: Spot) -> &Block {
         &self.blocks[self.shape.index(place)]
     }
 
     /// Which granule of the memory `place` is.
     #[inline(always)]
-    pub(super) fn granule(&self, place: Place) -> usize {
+    pub(super) fn granule(&self, place: Spot) -> usize {
         self.shape.index(place) * self.shape.entries + self.shape.offset(place)
     }
 
@@ -99,28 +99,28 @@ impl<W: Wait> Ring<W> {
     }
 
     #[inline(always)]
-    fn phead(&self) -> Place {
+    fn phead(&self) -> Spot {
         // (bytes.1) Acquire, pairs with (bytes.2): who sees the head sees its block begun. Relaxed would look again and again until
         // it does.
-        Place(self.phead.load(edge("bytes.1", Acquire)))
+        Spot(self.phead.load(edge("bytes.1", Acquire)))
     }
 
     #[inline(always)]
-    fn allocated(&self, place: Place) -> Place {
+    fn allocated(&self, place: Spot) -> Spot {
         // (bytes.3) Acquire, pairs with (bytes.7), and with (bytes.4): who sees a later round also sees the head that led to it, so
         // looking again is enough; and sees no header of the round before (V5).
-        Place(self.block(place).allocated.load(edge("bytes.3", Acquire)))
+        Spot(self.block(place).allocated.load(edge("bytes.3", Acquire)))
     }
 
     /// How many granules are left in the block of an allocation.
     #[inline(always)]
-    fn free(&self, allocated: Place) -> usize {
+    fn free(&self, allocated: Spot) -> usize {
         self.shape.entries.saturating_sub(self.shape.offset(allocated))
     }
 
     /// Granules for a message of `bytes` bytes, to be written and committed.
     #[inline]
-    pub(super) fn allocate(&self, bytes: usize) -> Result<Place, PushBytesError> {
+    pub(super) fn allocate(&self, bytes: usize) -> Result<Spot, PushBytesError> {
         if self.handles.consumers_gone() {
             return Err(PushBytesError::Closed);
         }
@@ -155,7 +155,7 @@ impl<W: Wait> Ring<W> {
             //
             // The round may have changed since we looked: then these are granules of the later round, every bit as good.
             let order = edge("bytes.7", AcqRel);
-            let place = Place(self.block(head).allocated.fetch_add(count as u64, order));
+            let place = Spot(self.block(head).allocated.fetch_add(count as u64, order));
             match self.free(place) {
                 free if count <= free => return Ok(place),
                 0 => {}
@@ -170,30 +170,30 @@ impl<W: Wait> Ring<W> {
 
     /// Lets consumers see what starts at `place`, which is written.
     #[inline]
-    pub(super) fn commit(&self, place: Place, header: Header) {
+    pub(super) fn commit(&self, place: Spot, header: Header) {
         // (bytes.8) Release, pairs with (bytes.9): who sees the header sees the message. Relaxed would hand out an unwritten one.
         self.memory.headers.note(self.granule(place), header, edge("bytes.8", Release));
-        self.wait.ring(Side::Items, 1, || true);
+        self.wait.notify(Side::Items, 1, || true);
     }
 
     /// Whether the round of the block at `start` can begin. Writes nothing.
     #[inline]
-    fn room(&self, start: Place) -> Room {
+    fn room(&self, start: Spot) -> Room {
         let last = self.shape.before(start, self.shape.blocks);
         // (bytes.12) Acquire, pairs with (bytes.16): everything was read, and (bytes.4) passes that on to the writers.
-        let consumed = Place(self.block(start).consumed.load(edge("bytes.12", Acquire)));
+        let consumed = Spot(self.block(start).consumed.load(edge("bytes.12", Acquire)));
         if !consumed.is_before(self.shape.end(last)) {
             return Room::Free;
         }
         // Relaxed: it only tells two reasons for the same refusal apart.
-        let next = Place(self.next.load(Relaxed));
+        let next = Spot(self.next.load(Relaxed));
         if next.is_before(self.shape.after(last, 1)) { Room::Full } else { Room::Busy }
     }
 
     /// Begins the round of the block after the one at `head`, or finishes what another producer has begun. Only after
     /// [`room`](Self::room) was `Free`, and when the block at `head` is allocated to its end.
     #[cold]
-    fn begin(&self, head: Place) {
+    fn begin(&self, head: Spot) {
         let start = self.shape.after(head, 1);
         let last = self.shape.before(start, self.shape.blocks);
         let end = self.shape.end(last);
@@ -207,7 +207,7 @@ impl<W: Wait> Ring<W> {
         let allocated = || {
             // Relaxed: only whether it is still the last round matters.
             let mut allocated = word.load(Relaxed);
-            while self.shape.in_one_block(Place(allocated), last) {
+            while self.shape.in_one_block(Spot(allocated), last) {
                 // (bytes.4) Release, pairs with (bytes.3) and (bytes.7).
                 match word.compare_exchange(allocated, start.0, edge("bytes.4", Release), Relaxed) {
                     Ok(_) => break,
@@ -228,12 +228,12 @@ impl<W: Wait> Ring<W> {
 
     /// Takes the oldest message: where it is, and how many bytes it has. To be given back by [`consume`](Self::consume).
     #[inline]
-    pub(super) fn take(&self) -> Result<(Place, usize), TryPopError> {
+    pub(super) fn take(&self) -> Result<(Spot, usize), TryPopError> {
         loop {
             match self.look() {
-                Look::Start(place, header) if self.leave(place, header.granules()) => match header {
+                Sight::Start(place, header) if self.leave(place, header.granules()) => match header {
                     Header::Message(bytes) => {
-                        let forward = Place(place.0 + header.granules() as u64);
+                        let forward = Spot(place.0 + header.granules() as u64);
                         // What is behind it may be out of date, and is looked at again.
                         if self.shape.offset(forward) < self.shape.entries
                             && let Some(Header::Skip(_)) = self.memory.headers.get(self.granule(forward), Relaxed)
@@ -247,9 +247,9 @@ impl<W: Wait> Ring<W> {
                     }
                     Header::Skip(count) => self.consume(place, count),
                 },
-                Look::Start(..) => {}
-                Look::Empty => return Err(TryPopError::Empty),
-                Look::Busy => return Err(TryPopError::Busy),
+                Sight::Start(..) => {}
+                Sight::Empty => return Err(TryPopError::Empty),
+                Sight::Busy => return Err(TryPopError::Busy),
             }
         }
     }
@@ -258,7 +258,7 @@ impl<W: Wait> Ring<W> {
     ///
     /// The count may be out of date, and then somebody else has (V3).
     #[inline(always)]
-    fn leave(&self, place: Place, count: usize) -> bool {
+    fn leave(&self, place: Spot, count: usize) -> bool {
         let forward = self.shape.forward(place, count);
         // (bytes.15) Release, pairs with (bytes.14). Failure is Relaxed: we look again.
         self.next.compare_exchange(place.0, forward.0, edge("bytes.15", Release), Relaxed).is_ok()
@@ -270,7 +270,7 @@ impl<W: Wait> Ring<W> {
     #[cold]
     pub(super) fn pass_over(&self) -> bool {
         match self.look() {
-            Look::Start(place, header @ Header::Skip(count)) => {
+            Sight::Start(place, header @ Header::Skip(count)) => {
                 if self.leave(place, header.granules()) {
                     // Added, not set: others may still be reading in this block (errata E6).
                     self.consume(place, count);
@@ -283,7 +283,7 @@ impl<W: Wait> Ring<W> {
 
     /// What a pop can do. Writes nothing; looks again when `next` was out of date, which means that others got on.
     #[inline]
-    fn look(&self) -> Look {
+    fn look(&self) -> Sight {
         loop {
             let next = self.next();
             // Before the header: from here on none is of an earlier round (V5).
@@ -291,34 +291,34 @@ impl<W: Wait> Ring<W> {
             if !self.shape.in_one_block(allocated, next) {
                 // Before its round, the block was not begun, and there is nothing behind it.
                 if allocated.is_before(next) {
-                    return Look::Empty;
+                    return Sight::Empty;
                 }
                 continue;
             }
             if allocated == next {
-                return Look::Empty;
+                return Sight::Empty;
             }
             // (bytes.9) Acquire, pairs with (bytes.8), and with (bytes.10).
             if let Some(header) = self.memory.headers.get(self.granule(next), edge("bytes.9", Acquire)) {
-                return Look::Start(next, header);
+                return Sight::Start(next, header);
             }
             // It may have been taken and cleared meanwhile.
             if self.next() == next {
-                return Look::Busy;
+                return Sight::Busy;
             }
         }
     }
 
     #[inline(always)]
-    fn next(&self) -> Place {
+    fn next(&self) -> Spot {
         // (bytes.14) Acquire, pairs with (bytes.15): who finds that messages were taken also sees what those who took them had
         // seen and pushed before, else it could call a queue empty that never was.
-        Place(self.next.load(edge("bytes.14", Acquire)))
+        Spot(self.next.load(edge("bytes.14", Acquire)))
     }
 
     /// Gives back `count` granules from `place` on, which were taken.
     #[inline]
-    pub(super) fn consume(&self, place: Place, count: usize) {
+    pub(super) fn consume(&self, place: Spot, count: usize) {
         // (bytes.10) Release, pairs with (bytes.9): who finds it cleared sees that it was taken. Relaxed would call the queue busy in
         // which nobody is half-way.
         let clears = || self.memory.headers.clear(self.granule(place), edge("bytes.10", Release));
@@ -328,15 +328,15 @@ impl<W: Wait> Ring<W> {
         let gives = || before = self.block(place).consumed.fetch_add(count as u64, edge("bytes.16", Release));
         // (bytes.19) The other way round, it could clear a header of the next round: its message is lost.
         in_order("bytes.19", clears, gives);
-        if self.shape.offset(Place(before)) + count == self.shape.entries {
+        if self.shape.offset(Spot(before)) + count == self.shape.entries {
             // All of them: behind one that was woken, and then did not fit, one with a shorter message may fit.
-            self.wait.ring(Side::Room, usize::MAX, || true);
+            self.wait.notify(Side::Room, usize::MAX, || true);
         }
     }
 }
 
 /// A message of so many bytes, which is given back when this is dropped.
-struct Taken<'a, W: Wait>(&'a Ring<W>, Place, usize);
+struct Taken<'a, W: Wait>(&'a Ring<W>, Spot, usize);
 
 impl<W: Wait> Drop for Taken<'_, W> {
     fn drop(&mut self) {
@@ -361,7 +361,7 @@ impl<W: Wait> Messages<W> for Ring<W> {
         let may_begin = || match self.room(self.shape.after(head, 1)) {
             Room::Free => true,
             // The push takes away what is no message, and looks again.
-            Room::Full => matches!(self.look(), Look::Start(_, Header::Skip(_))),
+            Room::Full => matches!(self.look(), Sight::Start(_, Header::Skip(_))),
             Room::Busy => false,
         };
         !self.shape.in_one_block(allocated, head)
@@ -382,16 +382,16 @@ impl<W: Wait> Messages<W> for Ring<W> {
 
     fn may_pop(&self) -> bool {
         match self.look() {
-            Look::Start(..) => true,
-            Look::Empty => self.handles.producers_gone(),
-            // Whoever is half-way rings when it ends. A grant that is leaked never does: then nobody will find the end.
-            Look::Busy => false,
+            Sight::Start(..) => true,
+            Sight::Empty => self.handles.producers_gone(),
+            // Whoever is half-way notifies when it ends. A grant that is leaked never does: then nobody will find the end.
+            Sight::Busy => false,
         }
     }
 
     fn len(&self) -> usize {
         // The consumers' side first: what is allocated, read after it, is not below it. Acquire keeps the order.
-        let next = Place(self.next.load(Acquire));
+        let next = Spot(self.next.load(Acquire));
         let head = self.phead();
         let allocated = self.allocated(head);
         if !self.shape.in_one_block(allocated, head) || allocated.is_before(next) {
@@ -423,7 +423,7 @@ mod tests {
         [other, last].into_iter().for_each(|place| ring.commit(place, Header::Message(1)));
         // By who has not passed over it yet.
         ring.commit(given_up, Header::Skip(1));
-        assert!(matches!(ring.look(), Look::Start(_, Header::Skip(1))));
+        assert!(matches!(ring.look(), Sight::Start(_, Header::Skip(1))));
         assert_eq!(ring.allocate(1), Err(PushBytesError::Busy));
         assert!(!ring.may_push(1), "it would try again and again");
         ring.consume(first.0, granules(first.1));

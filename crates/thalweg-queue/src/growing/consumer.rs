@@ -118,13 +118,13 @@ impl<T> Reader<T> {
     }
 }
 
-/// Gives up every chunk before the consumer's `left`-th, and rings: the consumer is in that one by now (P4 of [`crate::wait`]).
+/// Gives up every chunk before the consumer's `left`-th, and notifies: the consumer is in that one by now (P4 of [`crate::wait`]).
 ///
 /// By value, so that a consumer's fields can live in registers (see [`Held`]).
 #[inline(never)]
 fn give_up<T, W: Wait>(shared: &Shared<T, W>, left: u64) {
     shared.leave(left);
-    shared.wait.ring(Side::Room, 1, || true);
+    shared.wait.notify(Side::Room, 1, || true);
 }
 
 impl<T, W: Wait> Consumer<T, W> {
@@ -306,7 +306,7 @@ fn leave<T, W: Wait>(shared: Share<Shared<T, W>>, at: Reader<T>) {
             both(item, || at.advance(shared, 1));
         }
     };
-    both(|| shared.wait.ring_all(), items);
+    both(|| shared.wait.notify_all(), items);
 }
 
 impl<T, W: Wait> fmt::Debug for Consumer<T, W> {

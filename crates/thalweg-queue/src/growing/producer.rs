@@ -219,7 +219,7 @@ unsafe impl<T, W: Wait> Write for Producer<T, W> {
         self.index += count;
         // SAFETY: the chunk is alive while it is in the ring (R1), and we are there.
         unsafe { self.chunk.publish(self.pushed()) };
-        self.shared.wait.ring(Side::Items, count, || true);
+        self.shared.wait.notify(Side::Items, count, || true);
     }
 }
 
@@ -279,7 +279,7 @@ impl<T, W: Wait> Drop for Producer<T, W> {
 fn leave<T, W: Wait>(shared: Share<Shared<T, W>>, mut size: Box<Size<T>>) {
     size.free_spare();
     shared.ends.leave_producer();
-    shared.wait.ring_all();
+    shared.wait.notify_all();
 }
 
 impl<T, W: Wait> fmt::Debug for Producer<T, W> {

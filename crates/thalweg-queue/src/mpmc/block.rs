@@ -1,13 +1,13 @@
 //! One block: its entries, and the cursors and marks that say who may touch which. All unsafe code of the queue is here.
 
-use super::claim::{Allocate, Begun, Claim, Found, Glance, Look, Room};
+use super::claim::{Allocate, Begun, Claim, Found, Glance, Room, Sight};
 use super::users::{Users, advance, among};
 use crate::cursor::{Cursor, Head, Layout};
 use crate::edges::edge;
 use crate::leave::Leaving;
 use crate::lines::Lines;
 use crate::marks::{self, Mark, Marks};
-use crate::memory::Source;
+use crate::memory::Provider;
 use crate::slip::Slip;
 use crate::{BuildError, prefetch};
 use core::marker::PhantomData;
@@ -78,7 +78,7 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
 
     /// A block whose cursors are all at `cursor`. The next round to be filled, or the one that is open, is that of `head`.
     pub(crate) fn new(
-        source: &mut impl Source,
+        source: &mut impl Provider,
         layout: &Layout,
         head: Head,
         cursor: Cursor,
@@ -405,16 +405,16 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     }
 
     /// Looks for entries to read, in the round of `head`: `want` of them, or up to the end of a line of marks. Writes nothing.
-    pub(crate) fn look(&self, layout: &Layout, head: Head, want: usize) -> Look {
+    pub(crate) fn look(&self, layout: &Layout, head: Head, want: usize) -> Sight {
         // (bbq.8) Acquire, pairs with (bbq.18), and with (bbq.10): who sees a later round also sees the head that
         // led to it, so looking again is enough; and all marks are of this round or the last.
         let reserved = Cursor(self.consumers.reserved.load(among::<C>("bbq.8", Acquire)));
         if !layout.in_round(reserved, head) {
-            return Look::Moved;
+            return Sight::Moved;
         }
         let offset = layout.offset(reserved);
         if offset == layout.entries {
-            return Look::Done;
+            return Sight::Done;
         }
         // (bbq.7) Acquire, pairs with (bbq.3): if the mark is of a later round, we see that below. Who polls in vain looks at this one
         // alone, and counts none.
@@ -426,18 +426,18 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         // Relaxed: by (bbq.8) this reads at least what was allocated when the entries before were reserved.
         let allocated = Cursor(self.producers.allocated.load(Relaxed));
         if !layout.in_round(allocated, head) {
-            Look::Moved
+            Sight::Moved
         } else if allocated == reserved || !P::MANY {
             // By one alone, nothing behind an entry is committed before it: without its mark, there is no item.
-            Look::Empty
+            Sight::Empty
         } else {
-            Look::Busy
+            Sight::Busy
         }
     }
 
     /// What [`look`](Self::look) finds from `reserved` on, which is marked. Nothing, if that has gone to another consumer since, and round.
     #[inline(never)]
-    fn marked(&self, layout: &Layout, reserved: Cursor, want: usize) -> Option<Look> {
+    fn marked(&self, layout: &Layout, reserved: Cursor, want: usize) -> Option<Sight> {
         let (offset, mark) = (layout.offset(reserved), Mark::of(layout.is_odd(reserved)));
         // Beyond the line a producer may be at work: each look there takes the line away from it.
         let line = (offset / marks::PER_LINE + 1) * marks::PER_LINE;
@@ -447,13 +447,13 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
         // (bbq.7) Acquire, pairs with (bbq.3).
         let end = self.written.first_other(mark, offset, further, edge("bbq.7", Acquire));
         if end > offset {
-            return Some(Look::Items(Found { start: offset, end, few: end < most }));
+            return Some(Sight::Items(Found { start: offset, end, few: end < most }));
         }
         if P::MANY {
             // (bbq.27) Acquire, pairs with (bbq.26), and passes it on by (bbq.9) or (bbq.29).
             let holes = self.written.first_other(mark.hole(), offset, most, edge("bbq.27", Acquire)) - offset;
             if holes > 0 {
-                return Some(Look::Holes(reserved, holes));
+                return Some(Sight::Holes(reserved, holes));
             }
         }
         None
@@ -636,7 +636,7 @@ impl<T, P: Users, C: Users> Block<T, P, C> {
     }
 
     /// Begins the round of `head` for consumers, unless somebody has. Only after [`begun`](Self::begun) was `Yes`
-    /// and the block before was [`Look::Done`].
+    /// and the block before was [`Sight::Done`].
     pub(crate) fn enter(&self, layout: &Layout, head: Head) {
         let end = layout.end(head.last_round(layout)).0;
         // (bbq.10) Release, pairs with (bbq.8).
@@ -675,14 +675,14 @@ mod tests {
         let (mut first, mut claim) = allocate();
         for number in 0..ENTRIES - 1 {
             let next = allocate();
-            assert!(matches!(block.look(&layout, head, 1), Look::Busy));
+            assert!(matches!(block.look(&layout, head, 1), Sight::Busy));
             // SAFETY: allocated in the step before.
             unsafe {
                 block.write(number, number);
                 block.commit_in_turn(&layout, first, &claim);
             }
             (first, claim) = next;
-            let Look::Items(found) = block.look(&layout, head, 1) else { panic!("{number} is not delivered") };
+            let Sight::Items(found) = block.look(&layout, head, 1) else { panic!("{number} is not delivered") };
             block.know(&layout, head, &found);
             let (reserved, ready) = block.ready();
             assert_eq!(ready, 1);

@@ -66,7 +66,7 @@ pub(crate) enum Glance {
 }
 
 /// What [`Block::look`](super::block::Block::look) found.
-pub(crate) enum Look {
+pub(crate) enum Sight {
     /// Entries up to this offset, at least one, are committed, and the first was not reserved.
     Items(Found),
     /// So many entries from this one on, at least one, were given up, and the first was not reserved.

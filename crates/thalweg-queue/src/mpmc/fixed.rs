@@ -4,7 +4,7 @@ use super::block::Block;
 use super::shared::Shared;
 use super::users::{Many, One, Users};
 use super::{Consumer, Producer};
-use crate::fixed::{Place, Row, check};
+use crate::fixed::{Row, StaticMemory, check};
 use crate::share::Share;
 use crate::wait::{Ordinary, Wait};
 use crate::{mpsc, spmc};
@@ -45,7 +45,7 @@ pub struct Static<T, const BLOCKS: usize, const ENTRIES: usize, W: Wait = Ordina
 
 /// The place of the queue.
 type Here<T, const BLOCKS: usize, const ENTRIES: usize, W, P, C> =
-    Place<Shared<T, W, P, C>, Memory<T, BLOCKS, ENTRIES, P, C>>;
+    StaticMemory<Shared<T, W, P, C>, Memory<T, BLOCKS, ENTRIES, P, C>>;
 
 /// What the queue asks for, in this order.
 #[repr(C)]
@@ -68,7 +68,7 @@ impl<T: Send, const BLOCKS: usize, const ENTRIES: usize, W: Wait, P: Users, C: U
     /// No queue yet.
     pub const fn new() -> Self {
         const { check::<T>(BLOCKS, ENTRIES) };
-        Self(Place::new())
+        Self(StaticMemory::new())
     }
 
     fn build(&'static self) -> Option<Share<Shared<T, W, P, C>>> {

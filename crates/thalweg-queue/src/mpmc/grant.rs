@@ -65,7 +65,7 @@ unsafe impl<T, W: Wait, P: Users, C: Users> Write for Claimed<'_, T, W, P, C> {
         let written = self.claim.split_off(count);
         // SAFETY: allocated when this was made, and by the caller's promise written.
         unsafe { self.block.commit(&written) };
-        self.shared.wait.ring(Side::Items, count, || true);
+        self.shared.wait.notify(Side::Items, count, || true);
     }
 }
 
@@ -76,7 +76,7 @@ impl<T, W: Wait, P: Users, C: Users> Drop for Claimed<'_, T, W, P, C> {
         if P::MANY && count > 0 {
             // SAFETY: allocated when this was made, and not committed.
             unsafe { self.block.give_up(&self.claim) };
-            self.shared.wait.ring(Side::Items, count, || true);
+            self.shared.wait.notify(Side::Items, count, || true);
         }
     }
 }

@@ -113,11 +113,11 @@ mod fixed;
 mod grant;
 #[cfg(all(feature = "alloc", not(loom)))]
 mod permits;
-pub(crate) mod place;
 pub(crate) mod plain;
 mod producer;
 pub(crate) mod shared;
 pub(crate) mod size;
+pub(crate) mod spot;
 pub(crate) mod users;
 
 pub use consumer::Consumer;

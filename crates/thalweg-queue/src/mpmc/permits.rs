@@ -48,7 +48,7 @@ impl<T, W: Wait, C: Users> Permits<T, W, C> {
             block.write(entry.offsets.start, value);
             block.commit(&entry);
         }
-        shared.wait.ring(Side::Items, 1, || true);
+        shared.wait.notify(Side::Items, 1, || true);
         Ok(())
     }
 
@@ -68,7 +68,7 @@ impl<T, W: Wait, C: Users> Drop for Permits<T, W, C> {
             unsafe { shared.block_at(index).give_up(&claim) };
         }
         if count > 0 {
-            shared.wait.ring(Side::Items, count, || true);
+            shared.wait.notify(Side::Items, count, || true);
         }
     }
 }

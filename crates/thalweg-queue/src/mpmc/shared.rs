@@ -1,7 +1,7 @@
 //! The walk from block to block, for any number of producers and of consumers; and the queue for many of both.
 
 use super::block::Block;
-use super::claim::{Allocate, Begun, Claim, Found, Glance, Look, Room};
+use super::claim::{Allocate, Begun, Claim, Found, Glance, Room, Sight};
 use super::contention::stand_back;
 use super::users::{Many, Users, advance, among};
 use super::{Consumer, Producer};
@@ -13,7 +13,7 @@ use crate::edges::{edge, in_order};
 use crate::handles::Handles;
 #[cfg(feature = "alloc")]
 use crate::memory::Heap;
-use crate::memory::{Region, Source};
+use crate::memory::{Provider, Region};
 use crate::share::{Home, Placed, Share};
 use crate::wait::{Ordinary, Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError};
@@ -162,7 +162,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
 
     /// The same in memory of `source`.
     pub(crate) fn of(
-        source: &mut impl Source,
+        source: &mut impl Provider,
         head: u64,
         (blocks, entries): (usize, usize),
         wait: W,
@@ -260,7 +260,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
                     block.write(claim.offsets.start, value);
                     block.commit_in_turn(&self.layout, first, &claim);
                 }
-                self.wait.ring(Side::Items, 1, || true);
+                self.wait.notify(Side::Items, 1, || true);
                 Ok(())
             }
             Err(refused) => refused.refuse(value),
@@ -279,7 +279,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         write(block, claim.offsets.clone());
         // SAFETY: allocated above, and written.
         unsafe { block.commit_in_turn(&self.layout, first, &claim) };
-        self.wait.ring(Side::Items, count, || true);
+        self.wait.notify(Side::Items, count, || true);
         Ok(count)
     }
 
@@ -401,7 +401,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             block.consume(claim);
             item
         };
-        self.wait.ring(Side::Room, 1, || self.may_push());
+        self.wait.notify(Side::Room, 1, || self.may_push());
         item
     }
 
@@ -417,7 +417,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
             block.consume(&claim);
         }
         block.ask_ahead(&claim, known);
-        self.wait.ring(Side::Room, count, || self.may_push());
+        self.wait.notify(Side::Room, count, || self.may_push());
         Ok(count)
     }
 
@@ -468,15 +468,15 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         let block = self.block(head);
         block.wait_to_look();
         match block.look(&self.layout, head, want) {
-            Look::Items(found) => self.found(block, head, &found),
-            Look::Holes(first, count) => self.pass_over(block, first, count),
-            Look::Moved => {}
-            Look::Empty => {
+            Sight::Items(found) => self.found(block, head, &found),
+            Sight::Holes(first, count) => self.pass_over(block, first, count),
+            Sight::Moved => {}
+            Sight::Empty => {
                 block.end_slip();
                 return Err(TryPopError::Empty);
             }
-            Look::Busy => return Err(TryPopError::Busy),
-            Look::Done => match self.block(head.next()).begun(&self.layout, head.next()) {
+            Sight::Busy => return Err(TryPopError::Busy),
+            Sight::Done => match self.block(head.next()).begun(&self.layout, head.next()) {
                 Begun::Yes => self.enter(head),
                 Begun::No => return Err(TryPopError::Empty),
                 Begun::Moved => {}
@@ -500,7 +500,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         if let Ok(claim) = block.reserve(&self.layout, first, count) {
             // SAFETY: reserved a moment ago, and nothing is in them.
             unsafe { block.consume(&claim) };
-            self.wait.ring(Side::Room, count, || self.may_push());
+            self.wait.notify(Side::Room, count, || self.may_push());
         }
     }
 
@@ -508,11 +508,11 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     pub(crate) fn may_pop(&self) -> bool {
         let head = self.chead();
         match self.block(head).look(&self.layout, head, 1) {
-            Look::Items(_) | Look::Holes(..) | Look::Moved => true,
-            Look::Empty => self.producers_gone(),
-            // Whoever is half-way rings when it ends. A grant that is leaked never does: then nobody will find the end.
-            Look::Busy => false,
-            Look::Done => {
+            Sight::Items(_) | Sight::Holes(..) | Sight::Moved => true,
+            Sight::Empty => self.producers_gone(),
+            // Whoever is half-way notifies when it ends. A grant that is leaked never does: then nobody will find the end.
+            Sight::Busy => false,
+            Sight::Done => {
                 let next = head.next();
                 !matches!(self.block(next).begun(&self.layout, next), Begun::No) || self.producers_gone()
             }
@@ -550,7 +550,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
     pub(crate) fn leave_producer(&self) {
         // (bbq.17) Release, pairs with (bbq.16): what was pushed comes before the count.
         if self.handles.producers.leave(edge("bbq.17", Release)) {
-            self.wait.ring_all();
+            self.wait.notify_all();
         }
     }
 
@@ -561,7 +561,7 @@ impl<T, W: Wait, P: Users, C: Users> Shared<T, W, P, C> {
         // dropped with the queue.
         if self.handles.consumers.leave(among::<C>("bbq.33", AcqRel)) {
             let drops = || self.drop_items();
-            both(|| self.wait.ring_all(), drops);
+            both(|| self.wait.notify_all(), drops);
         }
     }
 
@@ -649,7 +649,7 @@ impl<T, W: Wait, P: Users, C: Users> Drop for Items<'_, T, W, P, C> {
         let consume = || {
             // SAFETY: they were reserved when this was made, and all of them are moved out or dropped.
             unsafe { block.consume(claim) };
-            queue.wait.ring(Side::Room, claim.offsets.len(), || queue.may_push());
+            queue.wait.notify(Side::Room, claim.offsets.len(), || queue.may_push());
         };
         both(items, consume);
     }

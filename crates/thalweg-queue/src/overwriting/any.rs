@@ -114,7 +114,7 @@ impl<T, W: Wait> Producer<T, W> {
         ring.items.push(value);
         shared.note(&ring);
         drop(ring);
-        shared.wait.ring(Side::Items, 1, || true);
+        shared.wait.notify(Side::Items, 1, || true);
         Ok(old)
     }
 
@@ -168,7 +168,7 @@ impl<T, W: Wait> Clone for Producer<T, W> {
 impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.shared.handles.leave_producer() {
-            self.shared.wait.ring_all();
+            self.shared.wait.notify_all();
         }
     }
 }
@@ -248,7 +248,7 @@ impl<T, W: Wait> Drop for Consumer<T, W> {
                 shared.note(&ring);
                 left
             };
-            both(|| shared.wait.ring_all(), || drop(take()));
+            both(|| shared.wait.notify_all(), || drop(take()));
         }
     }
 }

@@ -144,7 +144,7 @@ impl<T: Plain, W: Wait> Clone for Consumer<T, W> {
 impl<T: Plain, W: Wait> Drop for Consumer<T, W> {
     fn drop(&mut self) {
         if self.ring.cursors.handles.leave_consumer() {
-            self.ring.cursors.wait.ring_all();
+            self.ring.cursors.wait.notify_all();
         }
     }
 }

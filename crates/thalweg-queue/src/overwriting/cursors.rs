@@ -4,7 +4,7 @@
 use crate::edges::{edge, fenced, in_order};
 use crate::handles::Handles;
 use crate::marks::{self, Marks};
-use crate::mpmc::place::{Place, Shape};
+use crate::mpmc::spot::{Shape, Spot};
 use crate::wait::{Side, Wait, both};
 use crate::{BuildError, TryPopError, TryPushError, memory, prefetch};
 use alloc::boxed::Box;
@@ -43,15 +43,15 @@ struct Taken {
 }
 
 /// What [`Cursors::look`] found.
-pub(crate) enum Look {
+pub(crate) enum Sight {
     /// So many units from there on are written, at least one: as many as were wanted, or all that are.
-    Units(Place, usize),
+    Units(Spot, usize),
     /// Nothing is there.
     Empty,
     /// The next unit is allocated and not committed.
     Busy,
     /// The block of the first place has been begun again, in the round of the second.
-    Overrun(Place, Place),
+    Overrun(Spot, Spot),
 }
 
 impl<W: Wait> Cursors<W> {
@@ -78,28 +78,28 @@ impl<W: Wait> Cursors<W> {
     }
 
     #[inline(always)]
-    fn block(&self, place: Place) -> &Block {
+    fn block(&self, place: Spot) -> &Block {
         &self.blocks[self.shape.index(place)]
     }
 
     /// Which unit of the memory `place` is.
     #[inline(always)]
-    pub(crate) fn unit(&self, place: Place) -> usize {
+    pub(crate) fn unit(&self, place: Spot) -> usize {
         self.shape.index(place) * self.shape.entries + self.shape.offset(place)
     }
 
     #[inline(always)]
-    fn phead(&self) -> Place {
+    fn phead(&self) -> Spot {
         // (drop_old.1) Acquire, pairs with (drop_old.2): who sees the head sees its block begun. Relaxed would look again and again
         // until it does; and a consumer would call a block empty that it has just jumped to.
-        Place(self.phead.load(edge("drop_old.1", Acquire)))
+        Spot(self.phead.load(edge("drop_old.1", Acquire)))
     }
 
     #[inline(always)]
-    fn allocated(&self, place: Place) -> Place {
+    fn allocated(&self, place: Spot) -> Spot {
         // (drop_old.3) Acquire, pairs with (drop_old.4): who sees a later round also sees the head that led to it, and so the blocks
         // that were begun before.
-        Place(self.block(place).allocated.load(edge("drop_old.3", Acquire)))
+        Spot(self.block(place).allocated.load(edge("drop_old.3", Acquire)))
     }
 
     /// Units to write, next to each other: up to `most`, and at least `least`, which is at most a block's. Says why not: `Busy` or
@@ -110,8 +110,8 @@ impl<W: Wait> Cursors<W> {
     pub(crate) fn allocate(
         &self,
         (least, most): (usize, usize),
-        skip: impl Fn(Place, usize),
-    ) -> Result<(Place, usize), TryPushError<()>> {
+        skip: impl Fn(Spot, usize),
+    ) -> Result<(Spot, usize), TryPushError<()>> {
         if self.handles.consumers_gone() {
             return Err(TryPushError::Closed(()));
         }
@@ -145,13 +145,13 @@ impl<W: Wait> Cursors<W> {
     /// Takes `count` units from `allocated` on; if it is one, of whatever comes next, perhaps in a later round: it is every bit as
     /// good. None if another producer was faster, or the block is at its end.
     #[inline(always)]
-    fn claim(&self, allocated: Place, count: usize) -> Option<(Place, usize)> {
+    fn claim(&self, allocated: Spot, count: usize) -> Option<(Spot, usize)> {
         let word = &self.block(allocated).allocated;
         // (drop_old.7) Acquire, pairs with (drop_old.4): those who wrote the unit in the last round come before us, so theirs is
         // not what is left in the end (D2).
         let order = edge("drop_old.7", Acquire);
         if count == 1 {
-            let place = Place(word.fetch_add(1, order));
+            let place = Spot(word.fetch_add(1, order));
             return (self.shape.offset(place) < self.shape.entries).then_some((place, 1));
         }
         word.compare_exchange(allocated.0, allocated.0 + count as u64, order, Relaxed).ok()?;
@@ -168,7 +168,7 @@ impl<W: Wait> Cursors<W> {
 
     /// Lets consumers see `count` units from `place` on, all or none.
     #[inline(always)]
-    pub(crate) fn commit(&self, place: Place, count: usize) {
+    pub(crate) fn commit(&self, place: Spot, count: usize) {
         let (written, first) = (&self.block(place).written, self.shape.offset(place));
         if let Some(later) = written.line(first + count + marks::PER_LINE / 2) {
             prefetch::for_write(later);
@@ -180,13 +180,13 @@ impl<W: Wait> Cursors<W> {
             _ => written.set_all(first..first + count, self.shape.mark(place), order),
         }
         // Producers that are a round ahead may have waited for this one.
-        let room = || self.wait.ring(Side::Room, usize::MAX, || self.may_push(1));
-        both(|| self.wait.ring(Side::Items, count, || true), room);
+        let room = || self.wait.notify(Side::Room, usize::MAX, || self.may_push(1));
+        both(|| self.wait.notify(Side::Items, count, || true), room);
     }
 
     /// Whether the round of the block at `start` can begin, or has begun. Writes nothing.
     #[inline]
-    fn may_begin(&self, start: Place) -> bool {
+    fn may_begin(&self, start: Spot) -> bool {
         let last = self.shape.before(start, self.shape.blocks);
         // (drop_old.12) Acquire, pairs with (drop_old.8): everybody has written who does so in the last round, and (drop_old.4)
         // passes that on to the writers of the next one (D2).
@@ -208,14 +208,14 @@ impl<W: Wait> Cursors<W> {
     /// Begins the round of the block after the one at `head`, or finishes what another producer has begun. Only after
     /// [`may_begin`](Self::may_begin).
     #[cold]
-    fn begin(&self, head: Place) {
+    fn begin(&self, head: Spot) {
         let start = self.shape.after(head, 1);
         let last = self.shape.before(start, self.shape.blocks);
         let begins = || {
             let word = &self.block(start).allocated;
             // Relaxed: only whether it is still the last round matters.
             let mut allocated = word.load(Relaxed);
-            while self.shape.in_one_block(Place(allocated), last) {
+            while self.shape.in_one_block(Spot(allocated), last) {
                 // (drop_old.4) Release, pairs with (drop_old.3) and (drop_old.7).
                 match word.compare_exchange(allocated, start.0, edge("drop_old.4", Release), Relaxed) {
                     Ok(_) => break,
@@ -240,11 +240,11 @@ impl<W: Wait> Cursors<W> {
     pub(crate) fn pop<R>(
         &self,
         want: usize,
-        mut copy: impl FnMut(Place, usize) -> Option<(usize, R)>,
-    ) -> Result<(Place, R), TryPopError> {
+        mut copy: impl FnMut(Spot, usize) -> Option<(usize, R)>,
+    ) -> Result<(Spot, R), TryPopError> {
         loop {
             match self.look(want) {
-                Look::Units(place, count) => {
+                Sight::Units(place, count) => {
                     let copied = copy(place, count);
                     if self.is_current(place)
                         && let Some((count, copied)) = copied
@@ -253,22 +253,22 @@ impl<W: Wait> Cursors<W> {
                         return Ok((place, copied));
                     }
                 }
-                Look::Overrun(next, newer) => self.pass_over(next, newer),
-                Look::Empty => return Err(TryPopError::Empty),
-                Look::Busy => return Err(TryPopError::Busy),
+                Sight::Overrun(next, newer) => self.pass_over(next, newer),
+                Sight::Empty => return Err(TryPopError::Empty),
+                Sight::Busy => return Err(TryPopError::Busy),
             }
         }
     }
 
     /// What a pop of up to `want` units, at least one, can do. Writes nothing.
     #[inline(always)]
-    pub(crate) fn look(&self, want: usize) -> Look {
+    pub(crate) fn look(&self, want: usize) -> Sight {
         // (drop_old.14) Acquire, pairs with (drop_old.15): who finds that items were taken also sees what those who took them had
         // seen and pushed before, else it could call a queue empty that never was.
-        let next = Place(self.taken.next.load(edge("drop_old.14", Acquire)));
-        let overrun = |allocated: Place| {
+        let next = Spot(self.taken.next.load(edge("drop_old.14", Acquire)));
+        let overrun = |allocated: Spot| {
             // Before its round, the block was not begun, and there is nothing behind it.
-            if allocated.is_before(next) { Look::Empty } else { Look::Overrun(next, allocated) }
+            if allocated.is_before(next) { Sight::Empty } else { Sight::Overrun(next, allocated) }
         };
         // Before the marks: from here on they are of this round or the last (D2), or of a later one that is seen below.
         let allocated = self.allocated(next);
@@ -281,28 +281,28 @@ impl<W: Wait> Cursors<W> {
         let order = edge("drop_old.9", Acquire);
         let units = self.block(next).written.first_other(self.shape.mark(next), offset, most, order) - offset;
         if units > 0 {
-            return Look::Units(next, units);
+            return Sight::Units(next, units);
         }
         // Once more: a mark of the next round looks like a missing one, and who has seen one by (drop_old.9) sees that round begun.
         let allocated = self.allocated(next);
         if !self.shape.in_one_block(allocated, next) {
             overrun(allocated)
         } else if allocated == next {
-            Look::Empty
+            Sight::Empty
         } else {
-            Look::Busy
+            Sight::Busy
         }
     }
 
     /// Whether a pop would do anything but find nothing. Writes nothing.
     pub(crate) fn may_pop(&self) -> bool {
-        // Whoever is half-way rings when it ends.
-        matches!(self.look(1), Look::Units(..) | Look::Overrun(..))
+        // Whoever is half-way notifies when it ends.
+        matches!(self.look(1), Sight::Units(..) | Sight::Overrun(..))
     }
 
     /// Whether what was read at `place` and behind it was of its round. If not, moves on.
     #[inline(always)]
-    pub(crate) fn is_current(&self, place: Place) -> bool {
+    pub(crate) fn is_current(&self, place: Spot) -> bool {
         // (drop_old.6) An acquire fence, pairs with (drop_old.5).
         fenced("drop_old.6", || fence(Acquire));
         let allocated = self.allocated(place);
@@ -315,7 +315,7 @@ impl<W: Wait> Cursors<W> {
 
     /// Takes `count` units from `place` on, which were read and [current](Self::is_current). False if they are taken, or passed over.
     #[inline(always)]
-    pub(crate) fn take(&self, place: Place, count: usize) -> bool {
+    pub(crate) fn take(&self, place: Spot, count: usize) -> bool {
         // From the look on it does not matter whether they are overwritten: if nobody has moved `next` meanwhile, we took them when
         // we saw that they were there (D3).
         //
@@ -326,7 +326,7 @@ impl<W: Wait> Cursors<W> {
 
     /// Goes on from `next`, whose block was begun again in the round of `newer`, to the oldest item that survives.
     #[cold]
-    fn pass_over(&self, next: Place, newer: Place) {
+    fn pass_over(&self, next: Spot, newer: Spot) {
         // The head may not have been moved to that block yet.
         let (head, newer) = (self.phead(), self.shape.start(newer));
         let newest = if head.is_before(newer) { newer } else { head };
@@ -349,7 +349,7 @@ impl<W: Wait> Cursors<W> {
     /// How many units are pushed, and neither popped nor overwritten, lately.
     pub(crate) fn len(&self) -> usize {
         // The consumers' side first: what is allocated, read after it, is not below it. Acquire keeps the order.
-        let next = Place(self.taken.next.load(Acquire));
+        let next = Spot(self.taken.next.load(Acquire));
         let head = self.phead();
         let allocated = self.allocated(head);
         if !self.shape.in_one_block(allocated, head) || allocated.is_before(next) {

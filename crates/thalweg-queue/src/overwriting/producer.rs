@@ -99,7 +99,7 @@ impl<T: Plain, W: Wait> Clone for Producer<T, W> {
 impl<T: Plain, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.ring.cursors.handles.leave_producer() {
-            self.ring.cursors.wait.ring_all();
+            self.ring.cursors.wait.notify_all();
         }
     }
 }

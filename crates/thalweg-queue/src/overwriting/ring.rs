@@ -1,8 +1,8 @@
 //! The ring of items: where they are, and how they are copied. All unsafe code of the queue is here.
 
 use super::cursors::Cursors;
-use crate::mpmc::place::{Place, Shape};
 use crate::mpmc::plain::{self, Plain};
+use crate::mpmc::spot::{Shape, Spot};
 use crate::wait::Wait;
 use crate::{BuildError, TryPopError, TryPushError, limits, memory};
 use alloc::boxed::Box;
@@ -53,7 +53,7 @@ impl<T: Plain, W: Wait> Ring<T, W> {
 
     /// The words of the entry at `place`.
     #[inline(always)]
-    fn words(&self, place: Place) -> &[AtomicU64] {
+    fn words(&self, place: Spot) -> &[AtomicU64] {
         let first = self.cursors.unit(place) * Self::WORDS;
         &self.words[first..first + Self::WORDS]
     }
@@ -70,7 +70,7 @@ impl<T: Plain, W: Wait> Ring<T, W> {
         let (first, count) = self.cursors.allocate((1, values.len()), |_, _| {})?;
         self.cursors.before_writing();
         for (offset, value) in values[..count].iter().enumerate() {
-            plain::store(self.words(Place(first.0 + offset as u64)), value);
+            plain::store(self.words(Spot(first.0 + offset as u64)), value);
         }
         self.cursors.commit(first, count);
         Ok(count)
@@ -78,7 +78,7 @@ impl<T: Plain, W: Wait> Ring<T, W> {
 
     /// Pops the oldest item that survives, with its place.
     #[inline(always)]
-    pub(crate) fn pop(&self) -> Result<(Place, T), TryPopError> {
+    pub(crate) fn pop(&self) -> Result<(Spot, T), TryPopError> {
         let (place, value) = self.cursors.pop(1, |place, _| Some((1, plain::load::<T>(self.words(place)))))?;
         // SAFETY: the entry was committed, and nobody had allocated in a later round when all its words were read (D2): so they are
         // those of one value, which was a `T`.
@@ -97,7 +97,7 @@ impl<T: Plain, W: Wait> Ring<T, W> {
         let copies = copies.0.as_mut_ptr().cast::<MaybeUninit<T>>();
         let (_, count) = self.cursors.pop(limit.min(Self::MOST), |first, count| {
             for offset in 0..count {
-                let item = plain::load::<T>(self.words(Place(first.0 + offset as u64)));
+                let item = plain::load::<T>(self.words(Spot(first.0 + offset as u64)));
                 // SAFETY: there is room for so many, and it is aligned for them.
                 unsafe { copies.add(offset).write(item) };
             }
@@ -111,13 +111,13 @@ impl<T: Plain, W: Wait> Ring<T, W> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::cursors::Look;
+    use super::super::cursors::Sight;
     use super::*;
     use crate::Yield;
     use alloc::collections::VecDeque;
 
     /// A push that is half-way, to be ended later.
-    fn begun(ring: &Ring<usize, Yield>, value: usize) -> Place {
+    fn begun(ring: &Ring<usize, Yield>, value: usize) -> Spot {
         let (place, _) = ring.cursors.allocate((1, 1), |_, _| {}).unwrap();
         plain::store(ring.words(place), &value);
         place
@@ -176,7 +176,7 @@ mod tests {
         for rounds in 1..4 {
             let ring = Ring::new(0, 4, 2, Yield).unwrap();
             ring.push(&0).unwrap();
-            let Look::Units(place, 1) = ring.cursors.look(1) else { panic!("no item") };
+            let Sight::Units(place, 1) = ring.cursors.look(1) else { panic!("no item") };
             let pushed = 8 * rounds + 3;
             for number in 1..pushed {
                 ring.push(&number).unwrap();

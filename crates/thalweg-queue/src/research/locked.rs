@@ -104,7 +104,7 @@ impl<T, W> Shared<T, W> {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells those who wait what the ring is like now, before they are rung for.
+    /// Tells those who wait what the ring is like now, before they are notified.
     fn note(&self, ring: &Ring<T>) {
         let gone = usize::from(ring.producers_gone()) | (usize::from(ring.consumers_gone()) << 1);
         // Relaxed: nothing is read by way of it; whoever acts on it takes the lock, and that a sleeper sees it is the waiting layer's.
@@ -135,7 +135,7 @@ impl<T, W: Wait> Producer<T, W> {
             ring.items.push(value);
             self.shared.note(&ring);
             drop(ring);
-            self.shared.wait.ring(Side::Items, 1, || true);
+            self.shared.wait.notify(Side::Items, 1, || true);
             Ok(())
         }
     }
@@ -183,7 +183,7 @@ impl<T, W: Wait> Drop for Producer<T, W> {
         ring.producers -= 1;
         self.shared.note(&ring);
         drop(ring);
-        self.shared.wait.ring_all();
+        self.shared.wait.notify_all();
     }
 }
 
@@ -214,7 +214,7 @@ impl<T, W: Wait> Consumer<T, W> {
                 ring.popped = position.wrapping_add(1);
                 self.shared.note(&ring);
                 drop(ring);
-                self.shared.wait.ring(Side::Room, 1, || true);
+                self.shared.wait.notify(Side::Room, 1, || true);
                 Ok((position, value))
             }
             None if ring.producers_gone() => Err(TryPopError::Closed),
@@ -267,7 +267,7 @@ impl<T, W: Wait> Drop for Consumer<T, W> {
         let left = (ring.consumers == 0).then(|| ring.items.take());
         self.shared.note(&ring);
         drop(ring);
-        self.shared.wait.ring_all();
+        self.shared.wait.notify_all();
         drop(left);
     }
 }
@@ -287,7 +287,7 @@ macro_rules! both_ends {
                 ring.closed = true;
                 end.shared.note(&ring);
                 drop(ring);
-                end.shared.wait.ring_all();
+                end.shared.wait.notify_all();
             } }
 
             /// How many producers there are, lately.

@@ -1,13 +1,14 @@
 //! A select whose arms are put together when the program runs.
 
 use super::arm::{Arm, ToPop, ToPush, Waiter};
-use super::list::{Arms, Line, Selecting, seed, until};
+use super::list::{Arms, Enlist, Selecting, random, until};
 use super::timer::{after, at};
 use crate::PushError;
 use crate::wait::{Deadline, is_over};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
+use thalweg_sync::random::SplitMix;
 use thalweg_sync::time::{self, Duration};
 
 /// Several arms, each with what is to be done with its result. It may be waited for again and again.
@@ -38,7 +39,7 @@ use thalweg_sync::time::{self, Duration};
 pub struct Select<'a, R> {
     arms: Boxes<'a, R>,
     next: usize,
-    seed: u64,
+    random: SplitMix,
 }
 
 type Boxes<'a, R> = Vec<(ArmId, Box<dyn Then<R> + 'a>)>;
@@ -68,7 +69,7 @@ impl fmt::Display for SelectError {
 impl core::error::Error for SelectError {}
 
 /// An arm, and what comes then.
-trait Then<R>: Line {
+trait Then<R>: Enlist {
     fn attempt(&mut self) -> bool;
     fn then(&mut self) -> R;
 }
@@ -94,7 +95,7 @@ impl<A: Arm, R, F: FnMut(A::Output) -> R> Then<R> for With<A, F> {
     }
 }
 
-impl<A: Arm, F> Line for With<A, F> {
+impl<A: Arm, F> Enlist for With<A, F> {
     fn enlist(&mut self, sleeper: Waiter) -> bool {
         !self.ended && Arm::enlist(&mut self.arm, sleeper)
     }
@@ -124,7 +125,7 @@ impl<R> Arms for &mut Boxes<'_, R> {
         self[index].1.attempt().then_some(index)
     }
 
-    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Line)) {
+    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Enlist)) {
         self.iter_mut().for_each(|(_, arm)| act(&mut **arm));
     }
 }
@@ -132,7 +133,7 @@ impl<R> Arms for &mut Boxes<'_, R> {
 impl<'a, R> Select<'a, R> {
     /// No arm yet.
     pub fn new() -> Self {
-        Self { arms: Vec::new(), next: 0, seed: seed() }
+        Self { arms: Vec::new(), next: 0, random: random() }
     }
 
     fn add<A: Arm + 'a>(&mut self, arm: A, then: impl FnMut(A::Output) -> R + 'a) -> ArmId {
@@ -218,7 +219,7 @@ impl<'a, R> Select<'a, R> {
         if self.is_empty() {
             return Err(SelectError::Finished);
         }
-        let chosen = until(&mut &mut self.arms, deadline, &mut self.seed);
+        let chosen = until(&mut &mut self.arms, deadline, &mut self.random);
         debug_assert!(chosen.is_some() || deadline.is_some_and(is_over));
         chosen.map(|chosen| self.arms[chosen].1.then()).ok_or(SelectError::Timeout)
     }

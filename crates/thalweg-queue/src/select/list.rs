@@ -7,6 +7,7 @@ use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use thalweg_sync::park::Parker;
+use thalweg_sync::random::SplitMix;
 use thalweg_sync::{spin, time};
 
 /// Several arms: `(first, (second, (third, ())))`, or those of a [`Select`](super::Select).
@@ -24,19 +25,19 @@ pub trait Arms {
 
     /// Does `act` with each: everything but attempts.
     #[doc(hidden)]
-    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Line));
+    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Enlist));
 }
 
 /// What is done with an arm but for attempts.
 #[doc(hidden)]
-pub trait Line {
+pub trait Enlist {
     fn enlist(&mut self, sleeper: Waiter) -> bool;
     fn leave(&mut self, chosen: bool);
     fn deadline(&self) -> Option<Deadline>;
     fn is_on(&self) -> bool;
 }
 
-impl<A: Arm> Line for A {
+impl<A: Arm> Enlist for A {
     fn enlist(&mut self, sleeper: Waiter) -> bool {
         Arm::enlist(self, sleeper)
     }
@@ -73,7 +74,7 @@ impl Arms for () {
         None
     }
 
-    fn each(&mut self, _act: &mut dyn FnMut(&mut dyn Line)) {}
+    fn each(&mut self, _act: &mut dyn FnMut(&mut dyn Enlist)) {}
 }
 
 impl<A: Arm, B: Arms> Arms for (A, B) {
@@ -90,34 +91,30 @@ impl<A: Arm, B: Arms> Arms for (A, B) {
         }
     }
 
-    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Line)) {
+    fn each(&mut self, act: &mut dyn FnMut(&mut dyn Enlist)) {
         act(&mut self.0);
         self.1.each(act);
     }
 }
 
-/// A number for a choice: of the clock, which is virtual under an engine, so that an execution can be repeated.
-pub(super) fn seed() -> u64 {
-    time::now().as_nanos()
+/// Numbers for choices: of the clock, which is virtual under an engine, so that an execution can be repeated. All bits of a time
+/// count for each bit of a number: times are often at regular distances, and so a product of the time would be.
+pub(super) fn random() -> SplitMix {
+    SplitMix::new(time::now().as_nanos())
 }
 
-/// The next number of a seed (SplitMix64). Seeds are times, often at regular distances, so all bits of a seed have to count for each bit of
-/// the number: a product of the seed is as regular as they are.
-fn draw(seed: &mut u64) -> usize {
-    *seed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *seed;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    ((z ^ (z >> 31)) >> 32) as usize
+/// The next number.
+fn draw(random: &mut SplitMix) -> usize {
+    (random.number() >> 32) as usize
 }
 
 /// An attempt of each, from a drawn one on and round.
-fn attempt<L: Arms>(arms: &mut L, seed: &mut u64) -> Option<L::Output> {
+fn attempt<L: Arms>(arms: &mut L, random: &mut SplitMix) -> Option<L::Output> {
     let count = arms.count();
     if count == 0 {
         return None;
     }
-    let drawn = draw(seed);
+    let drawn = draw(random);
     let (from, up) = (drawn / 2 % count, drawn.is_multiple_of(2));
     // Up or down: who is behind an arm that is never ready is not always the same one.
     let at = |step: usize| (if up { from + step } else { from + count - step }) % count;
@@ -161,7 +158,7 @@ fn earlier(one: Option<Deadline>, other: Option<Deadline>) -> Option<Deadline> {
 /// What an arm that is ready gives.
 #[doc(hidden)]
 pub fn now<L: Arms>(mut arms: L) -> Option<L::Output> {
-    attempt(&mut arms, &mut seed())
+    attempt(&mut arms, &mut random())
 }
 
 /// What the first arm that is ready gives, sleeping until then.
@@ -171,7 +168,7 @@ pub fn now<L: Arms>(mut arms: L) -> Option<L::Output> {
 /// If no arm is on.
 #[doc(hidden)]
 pub fn sleep<L: Arms>(mut arms: L) -> L::Output {
-    match until(&mut arms, None, &mut seed()) {
+    match until(&mut arms, None, &mut random()) {
         Some(output) => output,
         None => unreachable!("without a deadline it waits"),
     }
@@ -179,7 +176,7 @@ pub fn sleep<L: Arms>(mut arms: L) -> L::Output {
 
 /// The same of arms that may be used again, but no longer than to `deadline`.
 #[doc(hidden)]
-pub fn until<L: Arms>(arms: &mut L, deadline: Option<Deadline>, seed: &mut u64) -> Option<L::Output> {
+pub fn until<L: Arms>(arms: &mut L, deadline: Option<Deadline>, random: &mut SplitMix) -> Option<L::Output> {
     /// Leaves every line if an attempt unwinds.
     struct InLine<'a, L: Arms>(&'a mut L);
     impl<L: Arms> Drop for InLine<'_, L> {
@@ -187,7 +184,7 @@ pub fn until<L: Arms>(arms: &mut L, deadline: Option<Deadline>, seed: &mut u64) 
             over(self.0, None);
         }
     }
-    if let Some(output) = attempt(arms, seed) {
+    if let Some(output) = attempt(arms, random) {
         return Some(output);
     }
     if deadline.is_none() {
@@ -196,7 +193,7 @@ pub fn until<L: Arms>(arms: &mut L, deadline: Option<Deadline>, seed: &mut u64) 
     if deadline.is_some_and(is_over) {
         return None;
     }
-    if let Some(output) = spin::briefly(|| attempt(arms, seed)) {
+    if let Some(output) = spin::briefly(|| attempt(arms, random)) {
         return Some(output);
     }
     let parker = Parker::new();
@@ -206,7 +203,7 @@ pub fn until<L: Arms>(arms: &mut L, deadline: Option<Deadline>, seed: &mut u64) 
     let line = InLine(arms);
     loop {
         if enlist(line.0, &sleeper)
-            && let Some(output) = attempt(line.0, seed)
+            && let Some(output) = attempt(line.0, random)
         {
             return Some(output);
         }
@@ -214,7 +211,7 @@ pub fn until<L: Arms>(arms: &mut L, deadline: Option<Deadline>, seed: &mut u64) 
             None => parker.park(),
             Some(first) => _ = parker.park_timeout(first.since(time::now())),
         }
-        if let Some(output) = attempt(line.0, seed) {
+        if let Some(output) = attempt(line.0, random) {
             return Some(output);
         }
         if deadline.is_some_and(is_over) {
@@ -230,14 +227,14 @@ pub fn until<L: Arms>(arms: &mut L, deadline: Option<Deadline>, seed: &mut u64) 
 #[must_use = "a future does nothing until it is polled"]
 pub struct Selecting<L: Arms> {
     arms: L,
-    seed: u64,
+    random: SplitMix,
     over: bool,
 }
 
 impl<L: Arms> Selecting<L> {
     #[doc(hidden)]
     pub fn new(arms: L) -> Self {
-        Self { arms, seed: seed(), over: false }
+        Self { arms, random: random(), over: false }
     }
 }
 
@@ -248,13 +245,13 @@ impl<L: Arms> Future for Selecting<L> {
     type Output = L::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<L::Output> {
-        let Self { arms, seed, over } = self.get_mut();
+        let Self { arms, random, over } = self.get_mut();
         assert!(!*over, "polled after it was ready");
-        let mut output = attempt(arms, seed);
+        let mut output = attempt(arms, random);
         if output.is_none() {
             some_are_on(arms);
             if enlist(arms, &Waiter(Sleeper::Task(cx.waker().clone()))) {
-                output = attempt(arms, seed);
+                output = attempt(arms, random);
             }
         }
         *over = output.is_some();
@@ -272,14 +269,14 @@ impl<L: Arms> Drop for Selecting<L> {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::draw;
+    use super::{SplitMix, draw};
 
     /// A loop around a `select!` whose turns all take equally long draws each of its arms as often, whatever that time is.
     #[test]
     fn regular_times_draw_all_arms_alike() {
         for period in (1..2_000).chain((2_000..1_000_000).step_by(997)) {
             let mut drawn = [0_u32; 3];
-            (0..600).for_each(|turn| drawn[draw(&mut (1_000_000_007 + turn * period)) / 2 % 3] += 1);
+            (0..600).for_each(|turn| drawn[draw(&mut SplitMix::new(1_000_000_007 + turn * period)) / 2 % 3] += 1);
             assert!(drawn.iter().all(|&count| count > 120), "{drawn:?} with {period} ns for a turn");
         }
     }

@@ -1,6 +1,6 @@
 //! The reading end.
 
-use super::ring::{Place, Ring};
+use super::ring::{Ring, Spot};
 use crate::TryPopError;
 use crate::drops::Drops;
 use crate::grant::Read;
@@ -40,15 +40,15 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    fn new<T>(start: Place, entries: usize) -> Self {
-        let Place { entry, block, .. } = start;
+    fn new<T>(start: Spot, entries: usize) -> Self {
+        let Spot { entry, block, .. } = start;
         let (slip, leaving) = (Slip::default(), Leaving::new::<T>());
         Self { entry, ready: entry, end: entry + entries, base: start.base(), block, slip, leaving }
     }
 
     #[inline(always)]
-    fn place(&self) -> Place {
-        Place { position: self.base.wrapping_add(self.entry as u64), entry: self.entry, block: self.block }
+    fn place(&self) -> Spot {
+        Spot { position: self.base.wrapping_add(self.entry as u64), entry: self.entry, block: self.block }
     }
 
     /// How many items are seen committed.
@@ -59,7 +59,7 @@ impl Reader {
 
     /// Goes on to the next block from the one that is over. Returns where that ends: it is to be given back, when this is done.
     #[inline(always)]
-    fn leave_block<T, W: Wait>(&mut self, ring: &Ring<T, W>) -> Place {
+    fn leave_block<T, W: Wait>(&mut self, ring: &Ring<T, W>) -> Spot {
         let over = self.place();
         let next = ring.next_block(over);
         (self.entry, self.ready, self.end) = (next.entry, next.entry, next.entry + ring.block_entries());
@@ -69,7 +69,7 @@ impl Reader {
 }
 
 impl<T, W: Wait> Consumer<T, W> {
-    pub(super) fn new(ring: Share<Ring<T, W>>, start: Place) -> Self {
+    pub(super) fn new(ring: Share<Ring<T, W>>, start: Spot) -> Self {
         let at = Reader::new::<T>(start, ring.block_entries());
         Self { ring: Held::new(ring), at }
     }
@@ -154,7 +154,7 @@ impl<T, W: Wait> Consumer<T, W> {
                 return len;
             }
             // The block is filled to its end.
-            place = self.ring.next_block(Place { position: place.position.wrapping_add(left as u64), ..place });
+            place = self.ring.next_block(Spot { position: place.position.wrapping_add(left as u64), ..place });
             left = self.ring.block_entries();
         }
     }
@@ -231,7 +231,7 @@ unsafe impl<T, W: Wait> Read for Consumer<T, W> {
 /// Inlined, and after a look in vain it asks for the line of the next item: so that comes along with the cursor that tells of it,
 /// and not after it. Of a round trip over two queues, the two save a quarter.
 #[inline(always)]
-fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place) -> (usize, bool) {
+fn look<T, W: Wait>(ring: &Ring<T, W>, place: Spot) -> (usize, bool) {
     let ready = ring.committed(place);
     if ready == 0 {
         ring.ask_to_read(place.entry);
@@ -243,14 +243,14 @@ fn look<T, W: Wait>(ring: &Ring<T, W>, place: Place) -> (usize, bool) {
     (ready, false)
 }
 
-/// Gives back the block that ends at `place`, and rings: the consumer has gone on by now (P4 of [`crate::wait`]).
+/// Gives back the block that ends at `place`, and notifies: the consumer has gone on by now (P4 of [`crate::wait`]).
 ///
 /// By value, so that the consumer's fields can live in registers (see [`Held`]).
 #[cold]
 #[inline(never)]
-fn give_back<T, W: Wait>(ring: &Ring<T, W>, place: Place) {
+fn give_back<T, W: Wait>(ring: &Ring<T, W>, place: Spot) {
     ring.grant(place);
-    ring.wait.ring(Side::Room, ring.block_entries(), || true);
+    ring.wait.notify(Side::Room, ring.block_entries(), || true);
 }
 
 impl<T, W: Wait> Drop for Consumer<T, W> {
@@ -293,7 +293,7 @@ fn leave<T, W: Wait>(ring: Share<Ring<T, W>>, mut at: Reader) {
             }
         }
     };
-    both(|| ring.wait.ring_all(), items);
+    both(|| ring.wait.notify_all(), items);
 }
 
 impl<T, W: Wait> fmt::Debug for Consumer<T, W> {

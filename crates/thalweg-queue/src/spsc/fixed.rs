@@ -2,7 +2,7 @@
 
 use super::ring::{Cursors, Ring};
 use super::{Consumer, Ends, Producer};
-use crate::fixed::{Place, Row, check};
+use crate::fixed::{Row, StaticMemory, check};
 use crate::wait::{Ordinary, Wait};
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -31,7 +31,7 @@ use thalweg_sync::cell::Slot;
 /// Memory: the entries, 256 bytes for each block and some 500 more; on a machine of 32 bits without an operating system, where nothing is kept
 /// apart for caches, 16 for each block and some 200 more.
 pub struct Static<T, const BLOCKS: usize, const ENTRIES: usize, W: Wait = Ordinary>(
-    Place<Ring<T, W>, Memory<T, BLOCKS, ENTRIES>>,
+    StaticMemory<Ring<T, W>, Memory<T, BLOCKS, ENTRIES>>,
 );
 
 /// What the ring asks for, in this order.
@@ -45,7 +45,7 @@ impl<T: Send, const BLOCKS: usize, const ENTRIES: usize, W: Wait> Static<T, BLOC
     /// No queue yet.
     pub const fn new() -> Self {
         const { check::<T>(BLOCKS, ENTRIES) };
-        Self(Place::new())
+        Self(StaticMemory::new())
     }
 
     /// Builds the queue and takes its ends, which wait by a strategy of this type. `None` while there is an end of a queue that was taken here

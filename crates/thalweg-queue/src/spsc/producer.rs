@@ -1,6 +1,6 @@
 //! The writing end.
 
-use super::ring::{Place, Ring};
+use super::ring::{Ring, Spot};
 use crate::TryPushError;
 use crate::grant::Write;
 use crate::held::Held;
@@ -38,19 +38,19 @@ pub struct Producer<T, W: Wait = Ordinary> {
 }
 
 impl<T, W: Wait> Producer<T, W> {
-    pub(super) fn new(ring: Share<Ring<T, W>>, start: Place) -> Self {
+    pub(super) fn new(ring: Share<Ring<T, W>>, start: Spot) -> Self {
         let end = start.entry + ring.block_entries();
         let asks = leave::pushes_ask();
         Self { ring: Held::new(ring), entry: start.entry, end, base: start.base(), block: start.block, asks }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Spot {
         self.place_of(self.entry)
     }
 
     /// The place of an entry of the block, or of its end.
-    fn place_of(&self, entry: usize) -> Place {
-        Place { position: self.base.wrapping_add(entry as u64), entry, block: self.block }
+    fn place_of(&self, entry: usize) -> Spot {
+        Spot { position: self.base.wrapping_add(entry as u64), entry, block: self.block }
     }
 
     /// Pushes, or says why not and gives the value back. Never `Busy`.
@@ -95,7 +95,7 @@ impl<T, W: Wait> Producer<T, W> {
     fn commit(&mut self, count: usize) {
         self.entry += count;
         self.ring.commit(self.block, self.base.wrapping_add(self.entry as u64));
-        self.ring.wait.ring(Side::Items, count, || true);
+        self.ring.wait.notify(Side::Items, count, || true);
     }
 
     /// Asks for the last `count` entries, or fewer, of those that lie ahead in the block: the ones before them were asked for earlier.
@@ -152,7 +152,7 @@ impl<T, W: Wait> Producer<T, W> {
             assert!(self.enter(), "the block is free");
         }
         // All of them are there when a waker runs.
-        self.ring.wait.ring(Side::Items, count, || true);
+        self.ring.wait.notify(Side::Items, count, || true);
     }
 
     fn may_push(&self) -> bool {
@@ -168,7 +168,7 @@ impl<T, W: Wait> Producer<T, W> {
     pub fn len(&self) -> usize {
         let entries = self.ring.block_entries();
         let end = self.base.wrapping_add(self.end as u64);
-        let mut place = Place { position: end, entry: self.end, block: self.block };
+        let mut place = Spot { position: end, entry: self.end, block: self.block };
         // Those behind it, but for the blocks that are free.
         let mut len = self.ring.capacity() - (self.end - self.entry);
         while len >= entries {
@@ -176,7 +176,7 @@ impl<T, W: Wait> Producer<T, W> {
             if !self.ring.is_granted(next) {
                 break;
             }
-            place = Place { position: next.position.wrapping_add(entries as u64), ..next };
+            place = Spot { position: next.position.wrapping_add(entries as u64), ..next };
             len -= entries;
         }
         len
@@ -244,7 +244,7 @@ unsafe impl<T, W: Wait> Write for Producer<T, W> {
 /// By value, so that the producer's fields can live in registers (see [`Held`]).
 #[cold]
 #[inline(never)]
-fn enter<T, W: Wait>(ring: &Ring<T, W>, place: Place) -> Option<Place> {
+fn enter<T, W: Wait>(ring: &Ring<T, W>, place: Spot) -> Option<Spot> {
     let next = ring.next_block(place);
     ring.is_granted(next).then_some(next)
 }
@@ -262,7 +262,7 @@ impl<T, W: Wait> Drop for Producer<T, W> {
 #[inline(never)]
 fn leave<T, W: Wait>(ring: Share<Ring<T, W>>) {
     ring.ends.leave_producer();
-    ring.wait.ring_all();
+    ring.wait.notify_all();
 }
 
 impl<T, W: Wait> fmt::Debug for Producer<T, W> {

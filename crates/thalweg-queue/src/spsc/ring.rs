@@ -8,7 +8,7 @@ use crate::ends::Ends;
 use crate::grant;
 use crate::leave::Leaving;
 use crate::lines::Lines;
-use crate::memory::{Region, Source};
+use crate::memory::{Provider, Region};
 use crate::share::{Home, Placed};
 use crate::wait::Wait;
 use crate::{BuildError, prefetch};
@@ -21,9 +21,9 @@ use thalweg_sync::cell::Slot;
 #[cfg(not(loom))]
 use thalweg_sync::hint::Access;
 
-/// A place in the queue: one entry, in one round.
+/// A spot in the order of the queue: one entry, in one round.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Spot {
     /// How many entries come before it, over all rounds. Wraps.
     pub(super) position: u64,
     /// Which entry of the ring it is.
@@ -32,7 +32,7 @@ pub(super) struct Place {
     pub(super) block: usize,
 }
 
-impl Place {
+impl Spot {
     /// What is to be added to an entry of the block for its position. Wraps.
     #[inline(always)]
     pub(super) fn base(&self) -> u64 {
@@ -89,11 +89,11 @@ impl<T, W: Wait> Ring<T, W> {
 
     /// An empty ring, and where both sides start: at the block number `head`.
     pub(super) fn new(
-        source: &mut impl Source,
+        source: &mut impl Provider,
         head: u64,
         (blocks, entries): (usize, usize),
         wait: W,
-    ) -> Result<(Self, Place), BuildError> {
+    ) -> Result<(Self, Spot), BuildError> {
         let layout = Layout::new(blocks, entries, size_of::<T>())?;
         let first = (head % blocks as u64) as usize;
         let cursors = |block: usize| {
@@ -103,7 +103,7 @@ impl<T, W: Wait> Ring<T, W> {
             let at_start = || CachePadded(AtomicU64::new(start));
             Cursors { committed: at_start(), granted: at_start() }
         };
-        let place = Place { position: head.wrapping_mul(entries as u64), entry: first * entries, block: first };
+        let place = Spot { position: head.wrapping_mul(entries as u64), entry: first * entries, block: first };
         let ring = Self {
             layout,
             cursors: Region::new(source, blocks, |_, block| Ok(cursors(block)))?,
@@ -129,9 +129,9 @@ impl<T, W: Wait> Ring<T, W> {
 
     /// The first entry of the block after the one at `place`, which ends there.
     #[inline(always)]
-    pub(super) fn next_block(&self, place: Place) -> Place {
+    pub(super) fn next_block(&self, place: Spot) -> Spot {
         let block = (place.block + 1) & (self.layout.blocks - 1);
-        Place { position: place.position, entry: block * self.layout.entries, block }
+        Spot { position: place.position, entry: block * self.layout.entries, block }
     }
 
     /// The cursors of `block`, which is one of the ring.
@@ -156,7 +156,7 @@ impl<T, W: Wait> Ring<T, W> {
 
     /// Whether the producer may fill the block that starts at `place`.
     #[inline]
-    pub(super) fn is_granted(&self, place: Place) -> bool {
+    pub(super) fn is_granted(&self, place: Spot) -> bool {
         // (spsc.1) Acquire, pairs with (spsc.2): what was in the block has been read. Relaxed would overwrite an entry that is
         // being read.
         self.cursors(place.block).granted.load(edge("spsc.1", Acquire)) == place.position
@@ -164,7 +164,7 @@ impl<T, W: Wait> Ring<T, W> {
 
     /// Gives the block back that ends at `place`. Only the consumer may.
     #[inline]
-    pub(super) fn grant(&self, place: Place) {
+    pub(super) fn grant(&self, place: Spot) {
         let next_round = place.position.wrapping_add((self.layout.capacity() - self.layout.entries) as u64);
         // (spsc.2) Release, pairs with (spsc.1).
         self.cursors(place.block).granted.store(next_round, edge("spsc.2", Release));
@@ -181,7 +181,7 @@ impl<T, W: Wait> Ring<T, W> {
 
     /// How many items are committed from `place` to the end of its block.
     #[inline]
-    pub(super) fn committed(&self, place: Place) -> usize {
+    pub(super) fn committed(&self, place: Spot) -> usize {
         // (spsc.4) Acquire, pairs with (spsc.3).
         let committed = self.cursors(place.block).committed.load(edge("spsc.4", Acquire));
         // In an earlier round the cursor is behind (S2).
@@ -328,7 +328,7 @@ impl<T, W: Wait> Ring<T, W> {
     }
 
     /// Notes where the consumer stopped, for the ring's own drop.
-    pub(super) fn stop(&self, place: Place) {
+    pub(super) fn stop(&self, place: Spot) {
         // Relaxed: read under the `Arc`'s own edge.
         self.stopped[0].store(place.entry as u64, Relaxed);
         self.stopped[1].store(place.position, Relaxed);
@@ -339,7 +339,7 @@ impl<T, W: Wait> Drop for Ring<T, W> {
     /// Drops what was pushed while the consumer left.
     fn drop(&mut self) {
         let entry = self.stopped[0].load(Relaxed) as usize;
-        let mut place = Place { position: self.stopped[1].load(Relaxed), entry, block: entry / self.layout.entries };
+        let mut place = Spot { position: self.stopped[1].load(Relaxed), entry, block: entry / self.layout.entries };
         let mut drops = Drops::default();
         loop {
             let end = (place.block + 1) * self.layout.entries;
@@ -351,7 +351,7 @@ impl<T, W: Wait> Drop for Ring<T, W> {
             if place.entry + items < end {
                 return;
             }
-            place = self.next_block(Place { position: place.position.wrapping_add(items as u64), ..place });
+            place = self.next_block(Spot { position: place.position.wrapping_add(items as u64), ..place });
         }
     }
 }

@@ -157,12 +157,12 @@ impl<T> Chain<T> {
     #[cold]
     fn drop_exhausted(&mut self) {
         // From the oldest on, so that the blocks stay in their order if thieves did.
-        while self.used > 0 && self.settle(0) {
+        while self.used > 0 && self.end_grant(0) {
             self.drop_oldest();
         }
         let mut kept = 0;
         for place in 0..self.used {
-            if !self.settle(place) {
+            if !self.end_grant(place) {
                 self.links.swap(self.index(kept), self.index(place));
                 kept += 1;
             }
@@ -171,7 +171,7 @@ impl<T> Chain<T> {
     }
 
     /// Whether the block was granted and all of it taken. Then it is granted no more.
-    fn settle(&mut self, place: usize) -> bool {
+    fn end_grant(&mut self, place: usize) -> bool {
         let Link { block, granted: Some(granted), .. } = *self.link(place) else { return false };
         let left = self.blocks.granted(block);
         if left.len() > 0 {

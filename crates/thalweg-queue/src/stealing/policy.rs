@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use core::fmt;
+use thalweg_sync::random::Xorshift;
 
 /// Chooses victims. One thief asks it: whenever it wants to steal, and again after each choice that gave nothing, up to
 /// [`tries`](Self::tries) times. After that [`Thief::steal`](super::Thief::steal) looks at every queue, so a policy may
@@ -95,23 +96,19 @@ impl fmt::Debug for Victims<'_> {
 
 /// Random numbers for choices: xorshift64*.
 #[derive(Clone, Debug)]
-pub struct Rng(u64);
+pub struct Rng(Xorshift);
 
 impl Rng {
     /// The numbers that belong to `seed`.
     pub fn new(seed: u64) -> Self {
-        // Spread out, as seeds are often small numbers; and xorshift must not start at 0.
-        Self((seed ^ 0x5DEE_CE66).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        // Spread out, as seeds are often small numbers.
+        Self(Xorshift::from_state((seed ^ 0x5DEE_CE66).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1))
     }
 
     /// A number below `bound`, which is not 0; nearly all equally likely.
     #[inline]
     pub fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let number = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D);
-        (u128::from(number) * bound as u128 >> 64) as usize
+        self.0.index(bound)
     }
 
     fn one_of(&mut self, victims: &Victims<'_>) -> usize {

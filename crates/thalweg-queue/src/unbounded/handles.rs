@@ -19,7 +19,7 @@ impl<T, W: Wait> Producer<T, W> {
             return Err(TryPushError::Closed(value));
         }
         self.list.push(value);
-        self.list.wait.ring(Side::Items, 1, || true);
+        self.list.wait.notify(Side::Items, 1, || true);
         Ok(())
     }
 
@@ -62,7 +62,7 @@ impl<T, W: Wait> Clone for Producer<T, W> {
 impl<T, W: Wait> Drop for Producer<T, W> {
     fn drop(&mut self) {
         if self.list.handles.leave_producer() {
-            self.list.wait.ring_all();
+            self.list.wait.notify_all();
         }
     }
 }
@@ -180,7 +180,7 @@ pub mod mpsc {
         fn drop(&mut self) {
             let Self { list, head } = self;
             list.handles.leave_consumer();
-            both(|| list.wait.ring_all(), || list.drain(*head));
+            both(|| list.wait.notify_all(), || list.drain(*head));
         }
     }
 
@@ -286,7 +286,7 @@ pub mod mpmc {
             let list = &self.list;
             if list.handles.leave_consumer() {
                 both(
-                    || list.wait.ring_all(),
+                    || list.wait.notify_all(),
                     || {
                         let head = *list.head();
                         list.drain(head);

@@ -39,7 +39,7 @@
 //! | `try_push`: `Closed` | no consumer was left; the value comes back |
 //! | `try_pop`: `Ok` | the item was at the front |
 //! | `try_pop`: `Empty` | every position that was drawn had been popped |
-//! | `try_pop`: `Busy` | the push at the front was half-way; it rings when it ends |
+//! | `try_pop`: `Busy` | the push at the front was half-way; it notifies when it ends |
 //! | `try_pop`: `Closed` | no producer was left, and nothing was in the queue |
 //!
 //! Needs the feature `std`.

@@ -479,12 +479,12 @@ pub trait Pop {
 
 /// Wakes the next one that waits for room.
 fn next_push<P: Push + ?Sized>(end: &P) {
-    end.strategy().ring(Side::Room, 1, || true);
+    end.strategy().notify(Side::Room, 1, || true);
 }
 
 /// Wakes the next one that waits for items.
 fn next_pop<P: Pop + ?Sized>(end: &P) {
-    end.strategy().ring(Side::Items, 1, || true);
+    end.strategy().notify(Side::Items, 1, || true);
 }
 
 /// Moves all of `values` into the queue, from the first on, or says why it had to stop before; what is left stays where it is.
@@ -523,8 +523,8 @@ pub(crate) fn push_by<P: Push + ?Sized, R>(
     loop {
         match or_hand_on(end, next_push, &mut attempt) {
             Ok(done) => {
-                // The ring of `push_later`.
-                end.strategy().ring(Side::Room, 1, || end.may_push());
+                // What `push_later` notifies of.
+                end.strategy().notify(Side::Room, 1, || end.may_push());
                 return Ok(done);
             }
             Err(TryPushError::Closed(())) => return Err(PushTimeoutError::Closed(())),
@@ -593,7 +593,7 @@ fn push_later<P: Push + ?Sized>(
         match or_hand_on(end, next_push, |end| end.push_patiently(value)) {
             Ok(()) => {
                 // Several pops may have made room and woken this thread alone.
-                end.strategy().ring(Side::Room, 1, || end.may_push());
+                end.strategy().notify(Side::Room, 1, || end.may_push());
                 return Ok(());
             }
             Err(TryPushError::Closed(value)) => return Err(PushTimeoutError::Closed(value)),
@@ -617,11 +617,11 @@ pub(crate) fn pop_by<P: Pop + ?Sized, R>(
         // The rings are those of `pop_later`.
         match or_hand_on(end, next_pop, &mut attempt) {
             Ok(done) => {
-                end.strategy().ring(Side::Items, 1, || end.may_pop());
+                end.strategy().notify(Side::Items, 1, || end.may_pop());
                 return Ok(done);
             }
             Err(TryPopError::Closed) => {
-                end.strategy().ring(Side::Items, 1, || true);
+                end.strategy().notify(Side::Items, 1, || true);
                 return Err(PopTimeoutError::Closed);
             }
             Err(TryPopError::Empty | TryPopError::Busy) => {}
@@ -640,12 +640,12 @@ fn pop_later<P: Pop + ?Sized>(end: &mut P, deadline: Option<Deadline>) -> Result
             Ok(item) => {
                 // Several pushes may have woken this thread alone: the items behind one that was half-way come into
                 // sight with it.
-                end.strategy().ring(Side::Items, 1, || end.may_pop());
+                end.strategy().notify(Side::Items, 1, || end.may_pop());
                 return Ok(item);
             }
             Err(TryPopError::Closed) => {
                 // The last item may have been half-way when the others looked: one was woken for the end, and wakes the next.
-                end.strategy().ring(Side::Items, 1, || true);
+                end.strategy().notify(Side::Items, 1, || true);
                 return Err(PopTimeoutError::Closed);
             }
             Err(TryPopError::Empty | TryPopError::Busy) => {}

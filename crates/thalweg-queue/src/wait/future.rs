@@ -1,7 +1,7 @@
 //! Pushing and popping as futures.
 
 use super::ends::{popped, push_rest, pushed};
-use super::line::Place;
+use super::line::LinePlace;
 use super::park::{Caller, Sleeper};
 use super::{Park, Pop, Push, Side, Sleep, Wait, both};
 use crate::{PopError, PushError, TryPushError};
@@ -17,7 +17,7 @@ pub(crate) struct Pending<E> {
     end: E,
     side: Side,
     /// Where it is on the list, or was before it was woken.
-    place: Option<Place>,
+    place: Option<LinePlace>,
     /// What both ends share.
     strategy: fn(&E) -> &Park,
 }
@@ -60,7 +60,7 @@ impl<E> Pending<E> {
         if let Some(place) = self.place.take() {
             let strategy = (self.strategy)(&self.end);
             // To delist a waker is to drop it, which is somebody else's code.
-            both(|| _ = strategy.delist(self.side, place), || strategy.ring(self.side, 1, || more(&self.end)));
+            both(|| _ = strategy.delist(self.side, place), || strategy.notify(self.side, 1, || more(&self.end)));
         }
     }
 
@@ -78,7 +78,7 @@ impl<E> Pending<E> {
             let strategy = (self.strategy)(&self.end);
             if !strategy.delist(self.side, place) {
                 // Woken for something that it leaves to the next one (P2).
-                strategy.ring(self.side, 1, || true);
+                strategy.notify(self.side, 1, || true);
             }
         }
     }

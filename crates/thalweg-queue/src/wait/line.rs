@@ -4,7 +4,7 @@
 //!
 //! - **L1** The slots that wait are a chain from `first` to `last`, the oldest first, and `waiting` of them. The free ones are another, from
 //!   `free`, by `after` alone.
-//! - **L2** A number is given once. A [`Place`] whose slot has another number has nobody in it.
+//! - **L2** A number is given once. A [`LinePlace`] whose slot has another number has nobody in it.
 //! - **L3** `unanswered` slots are [`State::Woken`] in `round`: tasks that were woken, have not been heard of since, and for which nobody
 //!   was woken instead.
 
@@ -13,14 +13,14 @@ use alloc::vec::Vec;
 
 /// A waiter's place: no two are the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct LinePlace {
     slot: usize,
     number: u64,
 }
 
 /// Who waits.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct WaitingLine {
     slots: Vec<Slot>,
     free: usize,
     /// How many slots are not free.
@@ -56,7 +56,7 @@ const NONE: usize = usize::MAX;
 /// How many slots are kept when nobody waits any more.
 const KEPT: usize = 64;
 
-impl Line {
+impl WaitingLine {
     /// Nobody.
     pub(super) fn new() -> Self {
         Self {
@@ -83,7 +83,7 @@ impl Line {
     }
 
     /// A place behind all others.
-    pub(super) fn push(&mut self, sleeper: Sleeper) -> Place {
+    pub(super) fn push(&mut self, sleeper: Sleeper) -> LinePlace {
         let number = self.next;
         self.next += 1;
         let new = Slot { number, before: self.last, after: NONE, state: State::Waiting(sleeper) };
@@ -105,11 +105,11 @@ impl Line {
         self.last = slot;
         self.waiting += 1;
         self.used += 1;
-        Place { slot, number }
+        LinePlace { slot, number }
     }
 
     /// Who waits in `place`. None if there was somebody, who is woken.
-    pub(super) fn waiting(&mut self, place: Place) -> Option<&mut Sleeper> {
+    pub(super) fn waiting(&mut self, place: LinePlace) -> Option<&mut Sleeper> {
         match self.slots.get_mut(place.slot) {
             Some(Slot { number, state: State::Waiting(sleeper), .. }) if *number == place.number => Some(sleeper),
             _ => None,
@@ -117,7 +117,7 @@ impl Line {
     }
 
     /// Empties `place`, and returns who waited there. None if there was somebody, who is woken, and has been heard of now.
-    pub(super) fn remove(&mut self, place: Place) -> Option<Sleeper> {
+    pub(super) fn remove(&mut self, place: LinePlace) -> Option<Sleeper> {
         let slot = self.slots.get(place.slot).filter(|slot| slot.number == place.number)?;
         match slot.state {
             State::Free => None,
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn whoever_waits_longest_is_first() {
-        let mut line = Line::new();
+        let mut line = WaitingLine::new();
         let wakers: Vec<_> = (0..5).map(|_| Waker::from(Arc::new(Nobody))).collect();
         let places: Vec<_> = wakers.iter().map(|waker| line.push(Sleeper::Task(waker.clone()))).collect();
         assert!(line.remove(places[0]).is_some() && line.remove(places[3]).is_some());
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn who_comes_after_the_end_is_left() {
-        let mut line = Line::new();
+        let mut line = WaitingLine::new();
         line.push(task());
         let end = line.end();
         line.push(task());
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_woken_task_is_owed_for_once_until_it_is_heard_of() {
-        let mut line = Line::new();
+        let mut line = WaitingLine::new();
         let [a, b, c] = [(); 3].map(|()| line.push(task()));
         assert!(line.first(u64::MAX).is_some() && line.first(u64::MAX).is_some());
         assert!(line.remove(a).is_none(), "it was woken, and is heard of");
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_crowd_gives_its_memory_back() {
-        let mut line = Line::new();
+        let mut line = WaitingLine::new();
         let places: Vec<_> = (0..10 * KEPT).map(|_| line.push(task())).collect();
         assert!(places.iter().all(|&place| line.remove(place).is_some()));
         assert!(line.slots.capacity() <= KEPT);
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_step_takes_as_long_in_a_crowd() {
         let each = |count: usize| {
-            let mut line = Line::new();
+            let mut line = WaitingLine::new();
             let places: Vec<_> = (0..count).map(|_| line.push(task())).collect();
             let start = time::now();
             let middle = count / 2;

@@ -82,11 +82,11 @@
 //!
 //! 1. What both ends share has a field `wait: W`, and the handles a parameter `W: Wait = Ordinary`. The constructor gets a
 //!    sibling `with_wait` that takes the strategy; one that chooses something, `name_with_wait`, or `with_name_and_wait`.
-//! 2. After each push has made its items visible, `wait.ring(Side::Items, how_many, || true)`. After each pop has given
-//!    room back, `wait.ring(Side::Room, how_many, || ...)`, where the closure says whether a push could use the room: it is
+//! 2. After each push has made its items visible, `wait.notify(Side::Items, how_many, || true)`. After each pop has given
+//!    room back, `wait.notify(Side::Room, how_many, || ...)`, where the closure says whether a push could use the room: it is
 //!    asked only if somebody waits, and keeps a producer asleep until a whole block is free, say. It may err towards yes,
 //!    and must say yes to the pop that was the last one missing: of several at once, to the one whose fence comes last (P3).
-//! 3. Where the last handle of a side leaves, after that can be seen: `wait.ring_all()`. Here and there, ringing comes last (P4).
+//! 3. Where the last handle of a side leaves, after that can be seen: `wait.notify_all()`. Here and there, notifying comes last (P4).
 //! 4. Each handle gets `try_push`, `is_closed`, `capacity`, `len`, `is_empty`, and for the crate `may_push` and `strategy` ([`Push`] says what
 //!    they mean; a `may_push` that says yes where there is no room keeps an end awake). Then one line, `crate::wait::producer!(exclusive Producer[T])` (`shared` where the methods take
 //!    `&self`), gives it `push`, `push_timeout`, `push_async` and [`Push`]. Consumers likewise, with [`Pop`].
@@ -101,7 +101,7 @@
 //! - **P3** Who has seen by the length that somebody waits puts a full fence before it looks whether it is worthwhile. Those
 //!   whose length was read too early were seen by the waiter's last look; the others all have that fence. So if what is
 //!   waited for was done by several, one of them, or the waiter, sees all of it.
-//! - **P4** Ringing comes last. It runs wakers, which are somebody else's code and may panic: so before an end rings, it has written
+//! - **P4** Notifying comes last. It runs wakers, which are somebody else's code and may panic: so before an end notifies, it has written
 //!   all that safety relies on: its own fields, what it shares and, when it leaves, where it was.
 
 mod ends;
@@ -196,16 +196,16 @@ pub enum Side {
 /// calls it.
 pub trait Wait: sealed::Sealed + Default + core::fmt::Debug + Send + Sync {
     /// Up to `count` who wait on `side` have something to look for. `worthwhile` is asked only if somebody waits.
-    fn ring(&self, side: Side, count: usize, worthwhile: impl FnOnce() -> bool);
+    fn notify(&self, side: Side, count: usize, worthwhile: impl FnOnce() -> bool);
 
     /// Everybody has something to look for: a side has left.
-    fn ring_all(&self);
+    fn notify_all(&self);
 
     /// Waits until `ready`, but no longer than to the deadline. Returns the last answer of `ready`, which writes nothing.
     fn wait(&self, side: Side, deadline: Option<Deadline>, ready: impl FnMut() -> bool) -> bool;
 }
 
-/// Does `first`, then `second`, also if `first` panics: it may ring, and so run a waker.
+/// Does `first`, then `second`, also if `first` panics: it may notify, and so run a waker.
 #[inline(always)]
 pub(crate) fn both(first: impl FnOnce(), second: impl FnOnce()) {
     /// The second one, if the first unwinds.
@@ -227,7 +227,7 @@ pub(crate) fn both(first: impl FnOnce(), second: impl FnOnce()) {
 
 /// `attempt`, made until it gives something, waiting with the others on `side` while it is not `ready`. None at the deadline.
 ///
-/// It hands no wake-up on: who rings for it rings for all.
+/// It hands no wake-up on: who notifies it notifies all.
 pub(crate) fn within<W: Wait, R>(
     strategy: &W,
     side: Side,
@@ -279,10 +279,10 @@ pub struct Yield;
 
 impl Wait for Spin {
     #[inline(always)]
-    fn ring(&self, _side: Side, _count: usize, _worthwhile: impl FnOnce() -> bool) {}
+    fn notify(&self, _side: Side, _count: usize, _worthwhile: impl FnOnce() -> bool) {}
 
     #[inline(always)]
-    fn ring_all(&self) {}
+    fn notify_all(&self) {}
 
     #[inline]
     fn wait(&self, _side: Side, deadline: Option<Deadline>, ready: impl FnMut() -> bool) -> bool {
@@ -292,10 +292,10 @@ impl Wait for Spin {
 
 impl Wait for Yield {
     #[inline(always)]
-    fn ring(&self, _side: Side, _count: usize, _worthwhile: impl FnOnce() -> bool) {}
+    fn notify(&self, _side: Side, _count: usize, _worthwhile: impl FnOnce() -> bool) {}
 
     #[inline(always)]
-    fn ring_all(&self) {}
+    fn notify_all(&self) {}
 
     #[inline]
     fn wait(&self, _side: Side, deadline: Option<Deadline>, ready: impl FnMut() -> bool) -> bool {

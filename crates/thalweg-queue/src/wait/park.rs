@@ -1,8 +1,8 @@
-//! Sleeping until the other end rings.
+//! Sleeping until the other end notifies.
 //!
 //! Threads and futures are on the same list.
 
-use super::line::{Line, Place};
+use super::line::{LinePlace, WaitingLine};
 use super::{Deadline, Side, Wait, both};
 use crate::drops::Drops;
 use crate::edges::fenced;
@@ -56,7 +56,7 @@ impl Sleep for Park {
 struct List {
     /// The length of the list, to be read without the lock.
     length: CachePadded<AtomicUsize>,
-    waiters: Mutex<Line>,
+    waiters: Mutex<WaitingLine>,
 }
 
 /// Who is to be woken.
@@ -132,7 +132,7 @@ impl Park {
 
     /// Puts `caller` on the list, or in the place that it had there and has not been woken from. True if it is a new place:
     /// then what it waits for has to be looked at once more (P1).
-    pub(super) fn enlist(&self, side: Side, place: &mut Option<Place>, caller: Caller<'_>) -> bool {
+    pub(super) fn enlist(&self, side: Side, place: &mut Option<LinePlace>, caller: Caller<'_>) -> bool {
         let list = self.list(side);
         if let Some(place) = *place
             && list.lock().waiting(place).is_some_and(|there| caller.is_woken_by(there))
@@ -153,14 +153,14 @@ impl Park {
         *place = Some(waiters.push(sleeper));
         list.note(&waiters);
         drop(waiters);
-        // (wait.1) The waiter's fence, pairs with (wait.2): either the one who rings sees the new length, or the waiter's next
+        // (wait.1) The waiter's fence, pairs with (wait.2): either the one who notifies sees the new length, or the waiter's next
         // look sees what was made visible before. Without it both may look too early, and the waiter sleeps beside an item.
         fenced("wait.1", fence::heavy);
         true
     }
 
     /// Takes a waiter off the list. False if it was taken off by somebody who wakes it.
-    pub(super) fn delist(&self, side: Side, place: Place) -> bool {
+    pub(super) fn delist(&self, side: Side, place: LinePlace) -> bool {
         let list = self.list(side);
         let mut waiters = list.lock();
         let removed = waiters.remove(place);
@@ -205,20 +205,20 @@ impl Park {
 
 impl Wait for Park {
     #[inline(always)]
-    fn ring(&self, side: Side, count: usize, worthwhile: impl FnOnce() -> bool) {
-        // (wait.2) The ringer's fence, pairs with (wait.1).
+    fn notify(&self, side: Side, count: usize, worthwhile: impl FnOnce() -> bool) {
+        // (wait.2) The notifier's fence, pairs with (wait.1).
         let mut is_fenced = true;
         fenced("wait.2", || is_fenced = fence::light_if_free());
         let list = self.list(side);
         // Relaxed: the fence orders it.
         if !is_fenced || list.length.load(Relaxed) != 0 {
-            list.rung(count, worthwhile);
+            list.notify(count, worthwhile);
         }
     }
 
-    fn ring_all(&self) {
-        let ring = |side| self.ring(side, usize::MAX, || true);
-        both(|| ring(Side::Room), || both(|| ring(Side::Items), || ring(Side::Closed)));
+    fn notify_all(&self) {
+        let notify = |side| self.notify(side, usize::MAX, || true);
+        both(|| notify(Side::Room), || both(|| notify(Side::Items), || notify(Side::Closed)));
     }
 
     fn wait(&self, side: Side, deadline: Option<Deadline>, mut ready: impl FnMut() -> bool) -> bool {
@@ -228,15 +228,15 @@ impl Wait for Park {
 
 impl List {
     fn new() -> Self {
-        Self { length: CachePadded(AtomicUsize::new(0)), waiters: Mutex::new(Line::new()) }
+        Self { length: CachePadded(AtomicUsize::new(0)), waiters: Mutex::new(WaitingLine::new()) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Line> {
+    fn lock(&self) -> MutexGuard<'_, WaitingLine> {
         // Nothing panics while the lock is held, unless memory runs out; the list is whole then too.
         self.waiters.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn note(&self, waiters: &Line) {
+    fn note(&self, waiters: &WaitingLine) {
         // Relaxed: the lock orders those who write it, the fences those who read it.
         self.length.store(waiters.len(), Relaxed);
     }
@@ -244,8 +244,8 @@ impl List {
     /// Wakes up to `count` who wait, if that is `worthwhile`. Out of line: each push and each pop of a program has the call.
     #[cold]
     #[inline(never)]
-    fn rung(&self, count: usize, worthwhile: impl FnOnce() -> bool) {
-        // (wait.3) Between what we made visible and our look at what others did, pairs with itself: of those who ring, the
+    fn notify(&self, count: usize, worthwhile: impl FnOnce() -> bool) {
+        // (wait.3) Between what we made visible and our look at what others did, pairs with itself: of those who notify, the
         // one whose fence comes last sees what all of them did (P3). A light fence orders nothing between two of them, so
         // without it each of two consumers that free a block together could find it taken by the other.
         // And it is the fence (wait.2), where that is a full one.

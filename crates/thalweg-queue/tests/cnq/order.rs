@@ -4,18 +4,7 @@ use crate::{bbq, faaq, history, hts, mt, rts, scqd};
 use std::collections::VecDeque;
 use thalweg_queue::research::tube::Tube;
 use thalweg_queue::{TryPopError, TryPushError, research::cnq};
-
-/// Numbers that look random, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % bound
-    }
-}
+use thalweg_sync::random::Xorshift;
 
 /// Handles of one queue take turns at random on one thread, pause, flush, come and go. Returns how often an item was
 /// popped with each number of older ones in the queue; checks that all come out once, that items are refused or
@@ -29,7 +18,7 @@ fn ranks<Q: Tube<Item = u32> + 'static>(
     const STEPS: usize = 500;
     let (capsules, entries, k) = shape;
     let (tx, rx) = cnq::over(tube, capsules, entries, k).unwrap();
-    let mut random = Random(seed);
+    let mut random = Xorshift::new(seed);
     let mut producers: Vec<_> = (0..handles).map(|_| tx.clone()).collect();
     let mut consumers: Vec<_> = (0..handles).map(|_| rx.clone()).collect();
     drop(tx);
@@ -47,12 +36,12 @@ fn ranks<Q: Tube<Item = u32> + 'static>(
         }
     };
     for number in 0..STEPS {
-        let (who, burst) = (random.below(handles), 1 + random.below(2 * entries));
-        match random.below(20) {
+        let (who, burst) = (random.index(handles), 1 + random.index(2 * entries));
+        match random.index(20) {
             0 => producers[who].flush(),
             1 => consumers[who].flush(),
-            2 => producers[who] = producers[random.below(handles)].clone(),
-            3 => consumers[who] = consumers[random.below(handles)].clone(),
+            2 => producers[who] = producers[random.index(handles)].clone(),
+            3 => consumers[who] = consumers[random.index(handles)].clone(),
             4..12 => {
                 for burst in 0..burst {
                     let number = number * 1000 + burst;
@@ -90,7 +79,7 @@ fn ranks<Q: Tube<Item = u32> + 'static>(
 /// The largest rank over many runs.
 fn largest_rank<Q: Tube<Item = u32> + 'static>(tube: impl Fn(usize) -> Q, shape: (usize, usize, usize)) -> usize {
     (1..=6)
-        .flat_map(|seed| [2, 3, 5].map(|handles| ranks(tube(shape.0), shape, handles, 0x9E37_79B9_7F4A_7C15 ^ seed)))
+        .flat_map(|seed| [2, 3, 5].map(|handles| ranks(tube(shape.0), shape, handles, seed)))
         .map(|ranks| ranks.iter().rposition(|&count| count > 0).unwrap())
         .max()
         .unwrap()

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroU64;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_queue::{Pop, PopError, Push, TryPopError, TryPushError};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 
 macro_rules! promises {
@@ -23,13 +24,11 @@ pub(crate) fn batches_of_every_size(queue: impl Queue) {
     let ledger = Ledger::new(TOKENS);
     let (mut tx, mut rx) = queue.build();
     let mut model = VecDeque::new();
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = Xorshift::new(1);
     let mut made = 0;
     let mut batch: Vec<Token> = Vec::new();
     while made < TOKENS || !batch.is_empty() || !model.is_empty() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
+        let state = random.number();
         let size = (state >> 33) as usize % (2 * queue.most() + 2);
         if state & 1 == 0 {
             while batch.len() < size && made < TOKENS {

@@ -10,6 +10,7 @@ use thalweg_queue::{
     research::{lamport, mesh},
     spmc, spsc,
 };
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 
 macro_rules! promises {
@@ -108,7 +109,7 @@ ends! {
     <W: Wait> fast_forward::Producer<Token, W, InPlace<Token>>, fast_forward::Consumer<Token, W, InPlace<Token>>;
     <W: Wait> spsc::Producer<Token, W>, spsc::Consumer<Token, W>;
     <W: Wait> growing::Producer<Token, W>, growing::Consumer<Token, W>;
-    <W: Wait, L: lamport::Look> lamport::Producer<Token, W, L>, lamport::Consumer<Token, W, L>;
+    <W: Wait, L: lamport::Caching> lamport::Producer<Token, W, L>, lamport::Consumer<Token, W, L>;
     <W: Wait> mesh::Producer<Token, W>, mesh::Consumer<Token, W>;
 }
 writes! { <W: Wait> spmc::Producer<Token, W> }
@@ -123,12 +124,10 @@ pub(crate) fn grants_of_every_size(queue: impl Granting) {
     let ledger = Ledger::new(tokens);
     let (mut tx, mut rx) = queue.build();
     let mut model = VecDeque::new();
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = Xorshift::new(1);
     let mut made = 0;
     while made < tokens || !model.is_empty() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
+        let state = random.number();
         let size = (state >> 33) as usize % (queue.most() + 2);
         let written = (state >> 20) as usize % (size + 1);
         let commit = state >> 60 != 0;

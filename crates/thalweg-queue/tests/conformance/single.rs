@@ -3,6 +3,7 @@
 use crate::queue::{Ledger, Queue, Token, often};
 use std::collections::VecDeque;
 use thalweg_queue::{Pop, PopError, Push, TryPopError, TryPushError};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 
 macro_rules! promises {
@@ -88,13 +89,11 @@ pub(crate) fn random_bursts(queue: impl Queue) {
     let ledger = Ledger::new(TOKENS);
     let (mut tx, mut rx) = queue.build();
     let mut model = VecDeque::new();
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = Xorshift::new(1);
     let mut made = 0;
     let mut refused = None;
     while made < TOKENS || refused.is_some() {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
+        let state = random.number();
         let burst = (state >> 33) as usize % (queue.most() + 2);
         for _ in 0..burst {
             if state & 1 == 0 {

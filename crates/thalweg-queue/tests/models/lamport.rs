@@ -2,7 +2,7 @@
 
 use crate::support::Leaked;
 use thalweg_queue::edges::table::weakened;
-use thalweg_queue::research::lamport::{self, Consumer, Look, Producer};
+use thalweg_queue::research::lamport::{self, Caching, Consumer, Producer};
 use thalweg_queue::wait::Ordinary;
 use thalweg_queue::{BuildError, TryPopError};
 use thalweg_sync::model_bounded;
@@ -16,7 +16,7 @@ type Item = Arc<usize>;
 type Built<L> = Result<(Producer<Item, Ordinary, L>, Consumer<Item, Ordinary, L>), BuildError>;
 
 /// Room for one item and four attempts of each: both slots are used twice.
-fn order_is_kept<L: Look + 'static>(build: fn(usize) -> Built<L>) {
+fn order_is_kept<L: Caching + 'static>(build: fn(usize) -> Built<L>) {
     model_bounded(3, move || {
         let (mut tx, rx) = build(1).unwrap();
         let mut rx = Leaked::new(rx);
@@ -48,7 +48,7 @@ fn order_is_kept<L: Look + 'static>(build: fn(usize) -> Built<L>) {
 }
 
 /// Room for one item and three that wait for it: both slots are used, and the first one again.
-fn slots_are_reused<L: Look + 'static>(build: fn(usize) -> Built<L>) {
+fn slots_are_reused<L: Caching + 'static>(build: fn(usize) -> Built<L>) {
     model_bounded(2, move || {
         let (mut tx, rx) = build(1).unwrap();
         let mut rx = Leaked::new(rx);
@@ -61,7 +61,7 @@ fn slots_are_reused<L: Look + 'static>(build: fn(usize) -> Built<L>) {
 }
 
 /// The consumer leaves after one item. Whatever is pushed meanwhile is refused or dropped, which loom's `Arc` checks.
-fn the_consumer_leaves<L: Look + 'static>(build: fn(usize) -> Built<L>) {
+fn the_consumer_leaves<L: Caching + 'static>(build: fn(usize) -> Built<L>) {
     model(move || {
         let (mut tx, mut rx) = build(2).unwrap();
         let consumer = thread::spawn(move || {

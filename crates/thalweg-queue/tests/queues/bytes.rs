@@ -8,18 +8,9 @@ use thalweg_check::Fuzz;
 use thalweg_queue::bytes::{self, Consumer, Producer, PushBytesError, PushBytesTimeoutError, bytes, bytes_from};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{BuildError, Park, PopError, PopTimeoutError, TryPopError, Yield};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
-
-/// Random numbers that are the same in each run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
-}
 
 /// How many granules a message takes.
 fn granules(bytes: usize) -> usize {
@@ -40,16 +31,16 @@ fn one_thread_sees_what_it_must() {
     for (blocks, block, head) in [(2, 1, 0), (2, 4, 0), (4, 7, 0), (8, 64, u64::MAX - 9), (2, 3, (1 << 41) - 3)] {
         let (tx, rx) = bytes_from(head, blocks, 16 * block, Yield).unwrap();
         assert_eq!((tx.max_message(), tx.capacity()), (16 * block, 16 * block * blocks));
-        let mut dice = Dice(head ^ block as u64);
+        let mut dice = Xorshift::new(head ^ block as u64);
         // The open block, from the number of blocks on; how much of it is used; what is in the queue, and in which block.
         let (mut open, mut used, mut queue) = (blocks, 0, VecDeque::<(usize, Vec<u8>)>::new());
         let (mut full, mut crossed) = (0, 0);
         for step in 0..3000_usize {
-            if dice.below(2) == 0 {
-                let message = vec![step as u8; dice.below(16 * block + 1)];
+            if dice.index(2) == 0 {
+                let message = vec![step as u8; dice.index(16 * block + 1)];
                 let fits = used + granules(message.len()) <= block;
-                let cut = dice.below(message.len() + 1);
-                let result = match dice.below(4) {
+                let cut = dice.index(message.len() + 1);
+                let result = match dice.index(4) {
                     0 => tx.reserve(message.len()).map(drop).map(|()| None),
                     1 => tx.reserve(message.len()).map(|mut grant| {
                         grant.copy_from_slice(&message);
@@ -116,10 +107,10 @@ fn many<W: Wait>((tx, rx): (Producer<W>, Consumer<W>), producers: u8, consumers:
         for producer in 0..producers {
             let tx = tx.clone();
             scope.spawn(move || {
-                let mut dice = Dice(u64::from(producer));
+                let mut dice = Xorshift::new(u64::from(producer));
                 for number in 0..each {
-                    let bytes = 5 + dice.below(most - 4);
-                    match dice.below(8) {
+                    let bytes = 5 + dice.index(most - 4);
+                    match dice.index(8) {
                         0 => drop(tx.wait_reserve(bytes).unwrap()),
                         1 => {
                             let mut grant = tx.wait_reserve(most).unwrap();

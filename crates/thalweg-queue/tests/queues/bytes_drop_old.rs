@@ -9,6 +9,7 @@ use thalweg_queue::bytes::{
 };
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{Park, PopError, PopTimeoutError, TryPopError, Yield};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 
@@ -19,12 +20,10 @@ fn granules(bytes: usize) -> usize {
 
 /// The message number `number` of `producer`, with so many bytes: they tell what they are of, whole or not.
 fn message(producer: u64, number: u64, bytes: usize) -> Vec<u8> {
-    let mut state = producer << 40 | number << 16 | bytes as u64;
+    let state = producer << 40 | number << 16 | bytes as u64;
+    let mut random = Xorshift::new(state);
     let head = state.to_le_bytes();
-    let tail = std::iter::repeat_with(|| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 56) as u8
-    });
+    let tail = std::iter::repeat_with(|| random.number() as u8);
     head.into_iter().chain(tail).take(bytes.max(8)).collect()
 }
 
@@ -42,16 +41,14 @@ fn one_thread_sees_what_it_must() {
     for (blocks, block, head) in [(2, 1, 0), (2, 4, 0), (4, 7, 0), (4, 3, (1 << 43) - 9)] {
         let (tx, rx) = bytes::drop_old_from(head, blocks, block * 16, Yield).unwrap();
         assert_eq!((tx.max_message(), tx.capacity()), (block * 16, blocks * block * 16));
-        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut random = Xorshift::new(1);
         // Messages with the granule that each starts at, and the next granule.
         let mut model = VecDeque::new();
         let mut end = 0;
         let mut number = 0;
         // Miri is slow.
         for _ in 0..if cfg!(miri) { 150 } else { 5_000 } {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
+            let state = random.number();
             if state >> 62 != 0 {
                 let pushed = message(0, number, (state >> 20) as usize % (block * 16 + 1));
                 number += 1;

@@ -6,6 +6,7 @@ use thalweg_check::Fuzz;
 use thalweg_queue::overwriting::{self, Consumer, Plain, Producer, drop_old, drop_old_from};
 use thalweg_queue::wait::Wait;
 use thalweg_queue::{BuildError, Park, PopError, PopTimeoutError, Spin, TryPopError, TryPushError, Yield};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 use thalweg_sync::time::Duration;
 
@@ -13,23 +14,13 @@ use thalweg_sync::time::Duration;
 const SHAPES: [(usize, usize, u64); 6] =
     [(2, 1, 0), (2, 4, 0), (4, 3, 0), (2, 300, 0), (4, 3, (1 << 43) - 9), (2, 1, (1 << 43) - 2)];
 
-/// Random numbers that are the same in each run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
 /// One thread, pushes and pops in any order: each answer is the one and only right one.
 #[test]
 fn one_thread_sees_what_it_must() {
     for (blocks, entries, head) in SHAPES {
         let (blocks_, entries_) = (blocks as u64, entries as u64);
         let (tx, rx) = drop_old_from(head, blocks, entries, Yield).unwrap();
-        let mut dice = Dice(head);
+        let mut dice = Xorshift::new(head);
         let (mut pushed, mut next, mut dropped) = (0_u64, 0, 0);
         // Miri is slow.
         for _ in 0..if cfg!(miri) { 10 } else { 200 } {

@@ -24,6 +24,7 @@ use thalweg_queue::{
     spsc::fast_forward,
 };
 use thalweg_sync::atomic::{AtomicUsize, Ordering};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::sync::{Arc, Mutex};
 use thalweg_sync::{spin, thread};
 
@@ -43,24 +44,12 @@ const LONGEST: u64 = 40;
 const PLANS: u64 = 40;
 const SEEDS: u64 = 8;
 
-/// Numbers that look random, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) % bound
-    }
-}
-
 /// What one thread has of a queue.
 trait Part: Send + Sized {
     type Operation: Clone + Debug + Send;
 
     /// One operation.
-    fn attempt(&mut self, log: &mut Log<Self::Operation>, random: &mut Random);
+    fn attempt(&mut self, log: &mut Log<Self::Operation>, random: &mut Xorshift);
 
     /// After all attempts.
     fn leave(&mut self, log: &mut Log<Self::Operation>);
@@ -92,7 +81,7 @@ where
         for (thread, parts) in threads.iter_mut().enumerate() {
             let arrived = &arrived;
             scope.spawn(move || {
-                let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ (16 * plan + thread as u64));
+                let mut random = Xorshift::new(16 * plan + thread as u64);
                 for (round, (part, log)) in parts.iter_mut().enumerate() {
                     // Relaxed: a moment, with which nothing is passed on.
                     arrived.fetch_add(1, Ordering::Relaxed);
@@ -301,7 +290,7 @@ struct Ends<P, C> {
 impl<P: Tx, C: Rx> Part for Ends<P, C> {
     type Operation = Queue<u64>;
 
-    fn attempt(&mut self, log: &mut Log<Queue<u64>>, random: &mut Random) {
+    fn attempt(&mut self, log: &mut Log<Queue<u64>>, random: &mut Xorshift) {
         let pushes = self.rx.is_none() || random.below(2) == 0;
         match (&mut self.tx, &mut self.rx) {
             (Some(tx), _) if pushes => self.next += u64::from(tx.push(log, self.next)),
@@ -604,7 +593,7 @@ impl<O: Owner> Worker<O> {
 impl<O: Owner> Part for Worker<O> {
     type Operation = Task<u64>;
 
-    fn attempt(&mut self, log: &mut Log<Task<u64>>, random: &mut Random) {
+    fn attempt(&mut self, log: &mut Log<Task<u64>>, random: &mut Xorshift) {
         match self {
             // As often as both thieves together.
             Self::Owner(owner, next) => {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use thalweg_check::{Check, Fuzz};
 use thalweg_queue::{Park, TryPopError, TryPushError, bytes, mpmc, mpsc, spmc};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
 
@@ -15,13 +16,11 @@ fn one_thread_sees_what_it_must() {
         let counted = Arc::new(());
         let (tx, rx) = mpmc::shared(blocks, entries).unwrap();
         let mut model = VecDeque::new();
-        let mut state = 0x9E37_79B9_7F4A_7C15_u64 + entries as u64;
+        let mut random = Xorshift::new(entries as u64);
         let mut number = 0_u64;
         // Miri is slow.
         for _ in 0..if cfg!(miri) { 200 } else { 10_000 } {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
+            let state = random.number();
             let size = (state >> 33) as usize % (entries + 2);
             match state >> 60 {
                 0..4 => match tx.reserve(size) {

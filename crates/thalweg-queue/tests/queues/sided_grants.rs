@@ -3,20 +3,9 @@
 use std::collections::VecDeque;
 use thalweg_check::Fuzz;
 use thalweg_queue::{Park, TryPopError, TryPushError, mpsc, spmc};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::sync::Arc;
 use thalweg_sync::{spin, thread};
-
-/// Random numbers, always the same.
-struct Dice(u64);
-
-impl Dice {
-    fn throw(&mut self, sides: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % sides
-    }
-}
 
 const SHAPES: [(usize, usize); 4] = [(2, 1), (2, 3), (4, 8), (2, 70)];
 
@@ -30,15 +19,15 @@ fn one_consumer_leaves_what_it_does_not_release() {
         let counted = Arc::new(());
         let (tx, mut rx) = mpsc::mpsc(blocks, entries).unwrap();
         let (mut model, mut next) = (VecDeque::new(), 0..);
-        let mut dice = Dice(7 + entries as u64);
+        let mut dice = Xorshift::new(7 + entries as u64);
         for _ in 0..STEPS {
-            let size = 1 + dice.throw(entries + 1);
-            match dice.throw(6) {
+            let size = 1 + dice.index(entries + 1);
+            match dice.index(6) {
                 0 => match tx.reserve(size) {
                     Ok(mut grant) => {
-                        let new: Vec<_> = next.by_ref().take(dice.throw(size + 1)).collect();
+                        let new: Vec<_> = next.by_ref().take(dice.index(size + 1)).collect();
                         let written = grant.extend(new.iter().map(|&number| (number, counted.clone())));
-                        if dice.throw(2) == 0 {
+                        if dice.index(2) == 0 {
                             assert_eq!(grant.commit(), written);
                             model.extend(new.into_iter().take(written));
                         }
@@ -57,7 +46,7 @@ fn one_consumer_leaves_what_it_does_not_release() {
                     Ok(grant) => {
                         assert!((1..=size).contains(&grant.len()));
                         assert!(grant.iter().map(|item| item.0).eq(model.iter().copied().take(grant.len())));
-                        let released = dice.throw(grant.len() + 1);
+                        let released = dice.index(grant.len() + 1);
                         grant.release(released);
                         model.drain(..released);
                     }
@@ -80,16 +69,16 @@ fn one_producer_takes_nothing_before_it_commits() {
         let (mut tx, rx) = spmc::spmc(blocks, entries).unwrap();
         let mut model = VecDeque::new();
         let (mut pushed, mut popped) = (0_u64, 0);
-        let mut dice = Dice(7 + entries as u64);
+        let mut dice = Xorshift::new(7 + entries as u64);
         for _ in 0..STEPS {
-            let size = 1 + dice.throw(entries + 1);
+            let size = 1 + dice.index(entries + 1);
             let full = model.len() > (blocks - 1) * entries;
-            match dice.throw(5) {
+            match dice.index(5) {
                 0 | 1 => match tx.reserve(size) {
                     Ok(mut grant) => {
                         assert!((1..=size).contains(&grant.capacity()));
-                        let written = grant.extend((pushed..).take(dice.throw(size + 1))) as u64;
-                        match dice.throw(4) {
+                        let written = grant.extend((pushed..).take(dice.index(size + 1))) as u64;
+                        match dice.index(4) {
                             0 => drop(grant),
                             1 => std::mem::forget(grant),
                             _ => {

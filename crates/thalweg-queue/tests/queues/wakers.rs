@@ -106,7 +106,7 @@ fn the_room_of_a_message_is_given_back() {
     assert_eq!(message, [[2_u8; 32], [3; 32]].concat());
 }
 
-/// A push of a message rings when it is there, in either mode.
+/// A push of a message notifies when it is there, in either mode.
 #[test]
 fn a_message_that_was_pushed_is_there() {
     fn check<M: bytes::Mode>((tx, rx): (bytes::Producer<Park, M>, bytes::Consumer<Park, M>)) {
@@ -140,7 +140,7 @@ fn a_capsule_that_was_drawn_is_kept() {
     assert_eq!([rx.try_pop(), rx.try_pop(), rx.try_pop()], [Ok(0), Ok(1), Err(TryPopError::Empty)]);
 }
 
-/// A consumer that leaves rings when it gives its capsule back, and has left all the same.
+/// A consumer that leaves notifies when it gives its capsule back, and has left all the same.
 #[test]
 fn a_consumer_that_leaves_is_gone() {
     let (mut tx, mut rx) = cnq::with_wait(Scqd::new(4).unwrap(), 4, 4, 16, Park::new()).unwrap();

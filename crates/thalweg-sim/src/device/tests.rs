@@ -7,6 +7,7 @@ use super::vlrd::{Injection, Packet, Vlrd};
 use super::{Credits, Routing, Target};
 use std::collections::{HashMap, VecDeque};
 use thalweg_sync::link;
+use thalweg_sync::random::Xorshift;
 
 fn target(number: u32) -> Target {
     Target { queue: link::Target::new(0, 0).unwrap(), place: 0, line: number, address: 0 }
@@ -137,39 +138,26 @@ fn a_rejected_line_is_the_first_again() {
     }
 }
 
-/// A small generator (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % end as u64) as usize
-    }
-}
-
 /// Random packets for some queues, injections that take random times and are rejected at random, against one plain queue
 /// of lines and one set of requests for each SQI. In the end requests come only for what is left. Returns how many lines
 /// could not leave all the same.
 fn traffic(routing: Routing, seed: u64, reject: usize) -> usize {
-    let mut random = Random(seed);
-    let queues = 1 + random.below(6);
+    let mut random = Xorshift::new(seed);
+    let queues = 1 + random.index(6);
     let mut device = opened(routing, queues);
     let mut lines: Vec<VecDeque<u64>> = vec![VecDeque::new(); queues];
     // Requests that are waiting, by number: whose they are.
     let mut requests: HashMap<u32, usize> = HashMap::new();
     let mut under_way: Vec<(usize, usize, Injection<Target>)> = Vec::new();
     let (mut pushed, mut fetched, mut delivered) = (0, 0, 0);
-    let producers_first = random.below(3);
+    let producers_first = random.index(3);
     for cycle in 0..8_000 {
         let draining = cycle >= 5_000;
         let answered = under_way.iter().position(|&(at, ..)| at <= cycle);
-        let queue = random.below(queues);
+        let queue = random.index(queues);
         let packet = if let Some(done) = answered {
             let (_, sqi, Injection { slot, data, .. }) = under_way.remove(done);
-            let accepted = draining || random.below(100) >= reject;
+            let accepted = draining || random.index(100) >= reject;
             if accepted {
                 let expected = if routing.in_order {
                     lines[sqi].pop_front()
@@ -187,7 +175,7 @@ fn traffic(routing: Routing, seed: u64, reject: usize) -> usize {
             });
             sqi.map(|sqi| fetch(sqi, fetched))
         } else {
-            match random.below(4 + producers_first) {
+            match random.index(4 + producers_first) {
                 0 => None,
                 1 | 2 => Some(fetch(queue, fetched)),
                 _ => Some(push(queue, pushed)),
@@ -216,7 +204,7 @@ fn traffic(routing: Routing, seed: u64, reject: usize) -> usize {
             let sqi = asked.unwrap_or_else(|| panic!("seed {seed}: nobody asked for {injection:?}"));
             let unanswered = under_way.iter().filter(|way| way.1 == sqi).count();
             assert!(!routing.in_order || unanswered == 0, "seed {seed}: overtaken");
-            under_way.push((cycle + 1 + random.below(40), sqi, injection));
+            under_way.push((cycle + 1 + random.index(40), sqi, injection));
         }
     }
     assert!(!device.is_busy() && under_way.is_empty(), "seed {seed}: it has not come to rest");

@@ -179,7 +179,7 @@ impl Shares {
 
 /// What goes through the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
+enum Transit {
     Request(u16),
     Line(u16),
     Answer { slot: u16, accepted: bool },
@@ -188,7 +188,7 @@ enum Entry {
 /// What stage 1 has read.
 #[derive(Clone, Copy, Debug)]
 struct Latch {
-    entry: Entry,
+    entry: Transit,
     sqi: usize,
     row: Row,
 }
@@ -343,15 +343,15 @@ impl<T: Copy> Vlrd<T> {
     fn read_next(&mut self) -> Option<Latch> {
         let entry = if let Some(slot) = self.answers.take(&mut self.prod_buf, |slot| &mut valid(slot).next_in) {
             let answer = valid(&mut self.prod_buf[usize::from(slot)]).answer.take();
-            Entry::Answer { slot, accepted: answer.expect("it came with the slot") }
+            Transit::Answer { slot, accepted: answer.expect("it came with the slot") }
         } else if let Some(slot) = self.cons_in.take(&mut self.cons_buf, |slot| &mut valid(slot).next_in) {
-            Entry::Request(slot)
+            Transit::Request(slot)
         } else {
-            Entry::Line(self.prod_in.take(&mut self.prod_buf, |slot| &mut valid(slot).next_in)?)
+            Transit::Line(self.prod_in.take(&mut self.prod_buf, |slot| &mut valid(slot).next_in)?)
         };
         let sqi = match entry {
-            Entry::Request(slot) => valid(&mut self.cons_buf[usize::from(slot)]).link_id,
-            Entry::Line(slot) | Entry::Answer { slot, .. } => valid(&mut self.prod_buf[usize::from(slot)]).link_id,
+            Transit::Request(slot) => valid(&mut self.cons_buf[usize::from(slot)]).link_id,
+            Transit::Line(slot) | Transit::Answer { slot, .. } => valid(&mut self.prod_buf[usize::from(slot)]).link_id,
         };
         Some(Latch { entry, sqi, row: self.link_tab[sqi] })
     }
@@ -359,16 +359,16 @@ impl<T: Copy> Vlrd<T> {
     /// Stage 2: hit or miss.
     fn decide(&mut self, latch: Latch) -> Decision<T> {
         let Latch { entry, row, .. } = latch;
-        let answered = matches!(entry, Entry::Answer { .. });
+        let answered = matches!(entry, Transit::Answer { .. });
         let waits = self.in_order && row.unanswered && !answered;
         // The line and the request that come first, and whether each is in its list.
         let line = match entry {
-            Entry::Line(slot) | Entry::Answer { slot, accepted: false } => Some((slot, false)),
-            Entry::Answer { accepted: true, .. } | Entry::Request(_) => row.prod.head.map(|slot| (slot, true)),
+            Transit::Line(slot) | Transit::Answer { slot, accepted: false } => Some((slot, false)),
+            Transit::Answer { accepted: true, .. } | Transit::Request(_) => row.prod.head.map(|slot| (slot, true)),
         };
         let request = match entry {
-            Entry::Request(slot) => Some((slot, false)),
-            Entry::Line(_) | Entry::Answer { .. } => row.cons.head.map(|slot| (slot, true)),
+            Transit::Request(slot) => Some((slot, false)),
+            Transit::Line(_) | Transit::Answer { .. } => row.cons.head.map(|slot| (slot, true)),
         };
         let hit = match (line, request) {
             (Some((line, line_waited)), Some((request, request_waited))) if !waits => {
@@ -391,7 +391,7 @@ impl<T: Copy> Vlrd<T> {
     fn write(&mut self, Decision { latch, hit }: Decision<T>) -> (usize, Row) {
         let Latch { entry, sqi, .. } = latch;
         let row = &mut self.link_tab[sqi];
-        if let Entry::Answer { slot, accepted } = entry {
+        if let Transit::Answer { slot, accepted } = entry {
             row.unanswered = false;
             if accepted {
                 self.prod_buf[usize::from(slot)] = None;
@@ -413,14 +413,14 @@ impl<T: Copy> Vlrd<T> {
                 self.prod_out.append(&mut self.prod_buf, line, |slot| &mut valid(slot).next_out);
             }
             None => match entry {
-                Entry::Request(slot) => {
+                Transit::Request(slot) => {
                     row.cons.append(&mut self.cons_buf, slot, |slot| &mut valid(slot).next_l);
                 }
-                Entry::Line(slot) => row.prod.append(&mut self.prod_buf, slot, |slot| &mut valid(slot).next_l),
-                Entry::Answer { slot, accepted: false } => {
+                Transit::Line(slot) => row.prod.append(&mut self.prod_buf, slot, |slot| &mut valid(slot).next_l),
+                Transit::Answer { slot, accepted: false } => {
                     row.prod.prepend(&mut self.prod_buf, slot, |slot| &mut valid(slot).next_l);
                 }
-                Entry::Answer { accepted: true, .. } => {}
+                Transit::Answer { accepted: true, .. } => {}
             },
         }
         (sqi, self.link_tab[sqi])

@@ -38,7 +38,7 @@ pub(crate) const MAX_DIES: usize = 8;
 
 /// Where an access found what it needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Source {
+pub(crate) enum FoundAt {
     /// The core's own first-level cache.
     L1,
     /// The cluster's second-level cache.
@@ -60,7 +60,7 @@ pub(crate) enum Source {
 /// What an access moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Transfer {
-    pub(crate) source: Source,
+    pub(crate) source: FoundAt,
     /// How many other clusters lost the line, and the farthest of them.
     pub(crate) invalidated: Option<(u32, Distance)>,
     /// How many lines were written to memory to make room.
@@ -69,14 +69,14 @@ pub(crate) struct Transfer {
 
 impl Transfer {
     /// An access that the core's own cluster answers: nothing leaves it.
-    pub(crate) fn within(source: Source) -> Self {
+    pub(crate) fn within(source: FoundAt) -> Self {
         Self { source, invalidated: None, written_back: 0 }
     }
 }
 
-/// A place that has a value of a line.
+/// Who has a value of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum Holder {
     /// The first-level cache of a core.
     L1(usize),
     /// The second-level cache of a cluster.
@@ -89,12 +89,12 @@ pub(crate) enum Place {
 /// Who wants to know how values move. The engine does not; the tests do.
 pub(crate) trait Observer {
     /// The value of `line` at `from` came to `to`.
-    fn moved(&mut self, line: u32, from: Place, to: Place);
+    fn moved(&mut self, line: u32, from: Holder, to: Holder);
 }
 
 impl Observer for () {
     #[inline(always)]
-    fn moved(&mut self, _line: u32, _from: Place, _to: Place) {}
+    fn moved(&mut self, _line: u32, _from: Holder, _to: Holder) {}
 }
 
 /// The size of a cache.
@@ -191,14 +191,14 @@ impl<T: Default, O: Observer> Protocol<T, O> {
 
     /// An access by `core`, which has touched `line` before, that its cluster can answer alone. `None` if it cannot;
     /// then nothing has changed but the order of use.
-    pub(crate) fn local(&mut self, core: usize, line: u32, write: bool) -> Option<Source> {
+    pub(crate) fn local(&mut self, core: usize, line: u32, write: bool) -> Option<FoundAt> {
         // Cheaper than a look at the caches, which are many.
         let cluster = self.topology.cluster_of_core(core);
         let entry = self.directory.get(line);
         if if write { entry.owner() != Some(cluster) } else { !entry.sharers.contains(cluster) } {
             return None;
         }
-        if self.hit(core, line, write) { Some(Source::L1) } else { Some(self.within_cluster(core, line, write)) }
+        if self.hit(core, line, write) { Some(FoundAt::L1) } else { Some(self.within_cluster(core, line, write)) }
     }
 
     /// True if the first-level cache of `core` has `line`.
@@ -236,11 +236,11 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     }
 
     /// Serves a first-level miss within the cluster, which has the line, and owns it if it is to be written.
-    fn within_cluster(&mut self, core: usize, line: u32, write: bool) -> Source {
+    fn within_cluster(&mut self, core: usize, line: u32, write: bool) -> FoundAt {
         let cluster = self.topology.cluster_of_core(core);
         // Without a second-level cache there is nobody else in the cluster, so the first level would have hit.
         let state = self.l2[cluster].touch(line).expect("M3: the directory is exact");
-        let mut source = Source::L2;
+        let mut source = FoundAt::L2;
         let had = self.l1[core].state(line).is_some();
         let mut alone = true;
         for sibling in self.topology.cores_of_cluster(cluster) {
@@ -250,10 +250,10 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             let Some(theirs) = self.l1[sibling].state(line) else { continue };
             if theirs == State::Modified {
                 self.l2[cluster].change(line, State::Modified);
-                self.observer.moved(line, Place::L1(sibling), Place::L2(cluster));
+                self.observer.moved(line, Holder::L1(sibling), Holder::L2(cluster));
             }
             if theirs.is_owned() || write {
-                source = Source::Sibling;
+                source = FoundAt::Sibling;
             }
             if write {
                 self.l1[sibling].remove(line);
@@ -268,14 +268,14 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             (false, false) => State::Shared,
         };
         if !had {
-            self.observer.moved(line, Place::L2(cluster), Place::L1(core));
+            self.observer.moved(line, Holder::L2(cluster), Holder::L1(core));
         }
         self.fill_l1(core, line, state);
         source
     }
 
     /// Reads a line that the cluster does not have.
-    fn read_miss(&mut self, core: usize, line: u32) -> Source {
+    fn read_miss(&mut self, core: usize, line: u32) -> FoundAt {
         let die = self.topology.die_of_core(core);
         let (source, from, state) = match self.directory.get(line).owner() {
             Some(owner) => {
@@ -289,7 +289,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
                 } else {
                     State::Shared
                 };
-                (Source::Cache(distance), from, state)
+                (FoundAt::Cache(distance), from, state)
             }
             None => {
                 let (source, from) = self.nearest(die, line);
@@ -300,28 +300,28 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         self.bring(core, line, from);
         self.enter(core, line, state);
         if !self.victims && !self.directory.get(line).has_copy(die) {
-            self.observer.moved(line, Place::L1(core), Place::Llc(die));
+            self.observer.moved(line, Holder::L1(core), Holder::Llc(die));
             self.keep_copy(die, line, false);
         }
         source
     }
 
     /// Writes a line that the cluster does not own.
-    fn write_miss(&mut self, core: usize, line: u32) -> (Source, Option<(u32, Distance)>) {
+    fn write_miss(&mut self, core: usize, line: u32) -> (FoundAt, Option<(u32, Distance)>) {
         let (cluster, die) = (self.topology.cluster_of_core(core), self.topology.die_of_core(core));
         let had = self.is_near(core, line);
         let source = match self.directory.get(line).owner() {
             Some(owner) => {
-                let (from, _) = self.settle(owner, line);
+                let (from, _) = self.gather(owner, line);
                 self.bring(core, line, from);
-                Source::Cache(self.topology.distance(die, self.topology.die_of_cluster(owner)))
+                FoundAt::Cache(self.topology.distance(die, self.topology.die_of_cluster(owner)))
             }
             None if had => {
                 if self.l1[core].state(line).is_none() {
-                    self.observer.moved(line, Place::L2(cluster), Place::L1(core));
+                    self.observer.moved(line, Holder::L2(cluster), Holder::L1(core));
                 }
                 let is_author = self.directory.get(line).author as usize == cluster;
-                if is_author { Source::Reclaim(Distance::Die) } else { Source::Upgrade(Distance::Die) }
+                if is_author { FoundAt::Reclaim(Distance::Die) } else { FoundAt::Upgrade(Distance::Die) }
             }
             None => {
                 let (source, from) = self.nearest(die, line);
@@ -337,8 +337,8 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         entry.forget_copies();
         self.enter(core, line, State::Modified);
         match (source, invalidated) {
-            (Source::Upgrade(_), Some((_, farthest))) => (Source::Upgrade(farthest), invalidated),
-            (Source::Reclaim(_), Some((_, farthest))) => (Source::Reclaim(farthest), invalidated),
+            (FoundAt::Upgrade(_), Some((_, farthest))) => (FoundAt::Upgrade(farthest), invalidated),
+            (FoundAt::Reclaim(_), Some((_, farthest))) => (FoundAt::Reclaim(farthest), invalidated),
             _ => (source, invalidated),
         }
     }
@@ -364,7 +364,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
     }
 
     /// The nearest place that has the value of `line`, which nobody owns: of a last-level copy and a private cache at one distance, the copy.
-    fn nearest(&mut self, die: usize, line: u32) -> (Source, Place) {
+    fn nearest(&mut self, die: usize, line: u32) -> (FoundAt, Holder) {
         let topology = &self.topology;
         let entry = self.directory.get(line);
         let copies = (0..topology.all_dies()).filter(|&other| entry.has_copy(other));
@@ -374,38 +374,38 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         match (copy, sharer) {
             (Some((distance, other)), sharer) if sharer.is_none_or(|(sharers, _)| distance <= sharers) => {
                 self.llc[other].touch(line);
-                (Source::Llc(distance), Place::Llc(other))
+                (FoundAt::Llc(distance), Holder::Llc(other))
             }
-            (_, Some((distance, cluster))) => (Source::Cache(distance), self.place_in(cluster)),
-            _ => (Source::Memory(topology.distance(die, self.directory.home(line))), Place::Memory),
+            (_, Some((distance, cluster))) => (FoundAt::Cache(distance), self.place_in(cluster)),
+            _ => (FoundAt::Memory(topology.distance(die, self.directory.home(line))), Holder::Memory),
         }
     }
 
     /// Where a cluster has the value of a line when no first-level cache has modified it.
-    fn place_in(&self, cluster: usize) -> Place {
-        if self.l2.is_empty() { Place::L1(cluster) } else { Place::L2(cluster) }
+    fn place_in(&self, cluster: usize) -> Holder {
+        if self.l2.is_empty() { Holder::L1(cluster) } else { Holder::L2(cluster) }
     }
 
     /// The value of `line`, as a cluster that has it gives it away: where it is, and whether it was modified.
-    fn settle(&mut self, cluster: usize, line: u32) -> (Place, bool) {
+    fn gather(&mut self, cluster: usize, line: u32) -> (Holder, bool) {
         if self.l2.is_empty() {
-            return (Place::L1(cluster), self.l1[cluster].state(line) == Some(State::Modified));
+            return (Holder::L1(cluster), self.l1[cluster].state(line) == Some(State::Modified));
         }
         let mut modified = false;
         for core in self.topology.cores_of_cluster(cluster) {
             if self.l1[core].clean(line) {
                 self.l2[cluster].change(line, State::Modified);
-                self.observer.moved(line, Place::L1(core), Place::L2(cluster));
+                self.observer.moved(line, Holder::L1(core), Holder::L2(cluster));
                 modified = true;
             }
         }
-        (Place::L2(cluster), modified || self.l2[cluster].state(line) == Some(State::Modified))
+        (Holder::L2(cluster), modified || self.l2[cluster].state(line) == Some(State::Modified))
     }
 
     /// The owner of `line` gives up its right to write. What it has modified goes to its last-level cache. Returns where the
     /// value is, and whether it was modified.
-    fn share(&mut self, owner: usize, line: u32) -> (Place, bool) {
-        let (from, modified) = self.settle(owner, line);
+    fn share(&mut self, owner: usize, line: u32) -> (Holder, bool) {
+        let (from, modified) = self.gather(owner, line);
         for core in self.topology.cores_of_cluster(owner) {
             self.l1[core].change(line, State::Shared);
         }
@@ -417,18 +417,18 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         if modified {
             entry.forget_copies();
             let die = self.topology.die_of_cluster(owner);
-            self.observer.moved(line, from, Place::Llc(die));
+            self.observer.moved(line, from, Holder::Llc(die));
             self.keep_copy(die, line, true);
         }
         (from, modified)
     }
 
     /// Moves the value of `line` to where `core` will use it.
-    fn bring(&mut self, core: usize, line: u32, from: Place) {
+    fn bring(&mut self, core: usize, line: u32, from: Holder) {
         if !self.l2.is_empty() {
-            self.observer.moved(line, from, Place::L2(self.topology.cluster_of_core(core)));
+            self.observer.moved(line, from, Holder::L2(self.topology.cluster_of_core(core)));
         }
-        self.observer.moved(line, from, Place::L1(core));
+        self.observer.moved(line, from, Holder::L1(core));
     }
 
     /// `core` and its cluster have `line` from now on.
@@ -443,7 +443,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             // M2: it leaves the first level too.
             for other in self.topology.cores_of_cluster(cluster) {
                 if self.l1[other].remove(victim) == Some(State::Modified) {
-                    self.observer.moved(victim, Place::L1(other), Place::L2(cluster));
+                    self.observer.moved(victim, Holder::L1(other), Holder::L2(cluster));
                     state = State::Modified;
                 }
             }
@@ -458,7 +458,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
         match self.l2.get_mut(cluster) {
             Some(l2) if state == State::Modified => {
                 l2.change(victim, State::Modified);
-                self.observer.moved(victim, Place::L1(core), Place::L2(cluster));
+                self.observer.moved(victim, Holder::L1(core), Holder::L2(cluster));
             }
             Some(_) => {}
             None => self.leave(cluster, victim, state),
@@ -482,7 +482,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             entry.forget_copies();
         }
         if modified || (self.victims && !entry.has_copy(die)) {
-            self.observer.moved(line, from, Place::Llc(die));
+            self.observer.moved(line, from, Holder::Llc(die));
             self.keep_copy(die, line, modified);
         }
     }
@@ -501,7 +501,7 @@ impl<T: Default, O: Observer> Protocol<T, O> {
             if entry.dirty == die as u8 {
                 entry.dirty = Line::<T>::CLEAN;
                 self.written_back += 1;
-                self.observer.moved(victim, Place::Llc(die), Place::Memory);
+                self.observer.moved(victim, Holder::Llc(die), Holder::Memory);
             }
         }
     }

@@ -24,10 +24,10 @@ impl State {
 /// |----------|------------------------|
 /// | line     | state; 0: an empty way |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Entry(u32);
+struct Tag(u32);
 
-impl Entry {
-    const EMPTY: Entry = Entry(0);
+impl Tag {
+    const EMPTY: Tag = Tag(0);
 
     fn new(line: u32, state: State) -> Self {
         Self(line << 2 | state as u32)
@@ -36,7 +36,7 @@ impl Entry {
     /// True if it holds `line`, in whichever state.
     #[inline(always)]
     fn holds(self, line: u32) -> bool {
-        // An empty entry may look like line 0: the state decides.
+        // An empty tag may look like line 0: the state decides.
         self.0 >> 2 == line && self.0 & 3 != 0
     }
 
@@ -59,19 +59,19 @@ impl Entry {
 /// (LRU).
 #[derive(Clone, Debug)]
 pub(crate) struct Tags {
-    entries: Vec<Entry>,
+    entries: Vec<Tag>,
     ways: usize,
     sets: u32,
     /// `sets - 1` if that is a mask.
     mask: Option<u32>,
 }
 
-/// How many lines there can be: what an [`Entry`] has room for.
+/// How many lines there can be: what a [`Tag`] has room for.
 pub(crate) const MAX_LINES: u32 = 1 << 30;
 
 /// Puts `entry` first; the last goes. A loop: sets are too small for a call of `memmove` to pay.
 #[inline(always)]
-fn to_front(set: &mut [Entry], entry: Entry) {
+fn to_front(set: &mut [Tag], entry: Tag) {
     let mut next = entry;
     for place in set {
         next = std::mem::replace(place, next);
@@ -80,7 +80,7 @@ fn to_front(set: &mut [Entry], entry: Entry) {
 
 /// The state of `line`, which comes first, as it is in use now.
 #[inline(always)]
-fn touch(set: &mut [Entry], line: u32) -> Option<State> {
+fn touch(set: &mut [Tag], line: u32) -> Option<State> {
     if set[0].holds(line) {
         return set[0].state();
     }
@@ -94,11 +94,11 @@ impl Tags {
     /// An empty cache; `sets` and `ways` are at least 1.
     pub(crate) fn new(sets: u32, ways: usize) -> Self {
         let mask = sets.is_power_of_two().then(|| sets - 1);
-        Self { entries: vec![Entry::EMPTY; sets as usize * ways], ways, sets, mask }
+        Self { entries: vec![Tag::EMPTY; sets as usize * ways], ways, sets, mask }
     }
 
     #[inline(always)]
-    fn set(&mut self, line: u32) -> &mut [Entry] {
+    fn set(&mut self, line: u32) -> &mut [Tag] {
         let set = match self.mask {
             Some(mask) => line & mask,
             None => line % self.sets,
@@ -119,7 +119,7 @@ impl Tags {
         let set = self.set(line);
         let owned = touch(set, line).is_some_and(State::is_owned);
         if owned {
-            set[0] = Entry::new(line, State::Modified);
+            set[0] = Tag::new(line, State::Modified);
         }
         owned
     }
@@ -133,15 +133,15 @@ impl Tags {
     pub(crate) fn change(&mut self, line: u32, state: State) -> Option<State> {
         let entry = self.set(line).iter_mut().find(|entry| entry.holds(line))?;
         let before = entry.state();
-        *entry = Entry::new(line, state);
+        *entry = Tag::new(line, state);
         before
     }
 
     /// A modified `line` becomes exclusive: another cache has its value now. True if it was modified.
     pub(crate) fn clean(&mut self, line: u32) -> bool {
-        let modified = Entry::new(line, State::Modified);
+        let modified = Tag::new(line, State::Modified);
         let entry = self.set(line).iter_mut().find(|entry| **entry == modified);
-        entry.map(|entry| *entry = Entry::new(line, State::Exclusive)).is_some()
+        entry.map(|entry| *entry = Tag::new(line, State::Exclusive)).is_some()
     }
 
     /// Takes `line` out. Returns its state.
@@ -152,20 +152,20 @@ impl Tags {
         // What is empty comes last.
         for next in way + 1..set.len() {
             set[next - 1] = set[next];
-            if set[next] == Entry::EMPTY {
+            if set[next] == Tag::EMPTY {
                 return state;
             }
         }
-        *set.last_mut().expect("a set has a way") = Entry::EMPTY;
+        *set.last_mut().expect("a set has a way") = Tag::EMPTY;
         state
     }
 
     /// Puts `line` in, or changes its state if it is here. Returns what had to go.
     pub(crate) fn insert(&mut self, line: u32, state: State) -> Option<(u32, State)> {
         let set = self.set(line);
-        let way = set.iter().position(|entry| entry.holds(line) || *entry == Entry::EMPTY).unwrap_or(set.len() - 1);
+        let way = set.iter().position(|entry| entry.holds(line) || *entry == Tag::EMPTY).unwrap_or(set.len() - 1);
         let before = set[way];
-        to_front(&mut set[..=way], Entry::new(line, state));
+        to_front(&mut set[..=way], Tag::new(line, state));
         if before.holds(line) { None } else { before.pair() }
     }
 

@@ -12,7 +12,7 @@ use portable_atomic::AtomicU64;
 /// The type of an atomic: how many bytes, and how they compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are the types'")]
-pub enum Word {
+pub enum Scalar {
     Bool,
     U8,
     U16,
@@ -25,22 +25,22 @@ pub enum Word {
     Pointer,
 }
 
-impl Word {
+impl Scalar {
     /// The size in bytes.
     pub const fn bytes(self) -> usize {
         match self {
-            Word::Bool | Word::U8 | Word::I8 => 1,
-            Word::U16 | Word::I16 => 2,
-            Word::U32 | Word::I32 => 4,
-            Word::U64 | Word::I64 => 8,
-            Word::Pointer => size_of::<*const ()>(),
+            Scalar::Bool | Scalar::U8 | Scalar::I8 => 1,
+            Scalar::U16 | Scalar::I16 => 2,
+            Scalar::U32 | Scalar::I32 => 4,
+            Scalar::U64 | Scalar::I64 => 8,
+            Scalar::Pointer => size_of::<*const ()>(),
         }
     }
 
     /// `value` without the bits that the type does not have.
     const fn truncate(self, value: u64) -> u64 {
         let bits = match self {
-            Word::Bool => 1,
+            Scalar::Bool => 1,
             _ => 8 * self.bytes(),
         };
         value & (u64::MAX >> (64 - bits))
@@ -50,7 +50,7 @@ impl Word {
     const fn rank(self, value: u64) -> i128 {
         let unused = 64 - 8 * self.bytes();
         match self {
-            Word::I8 | Word::I16 | Word::I32 | Word::I64 => (((value << unused) as i64) >> unused) as i128,
+            Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 => (((value << unused) as i64) >> unused) as i128,
             _ => value as i128,
         }
     }
@@ -93,20 +93,20 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// What it writes to an atomic of type `word` from which it reads `read`; `None` if it then writes nothing.
+    /// What it writes to an atomic of type `scalar` from which it reads `read`; `None` if it then writes nothing.
     #[inline]
-    pub fn next(self, word: Word, read: u64) -> Option<u64> {
+    pub fn next(self, scalar: Scalar, read: u64) -> Option<u64> {
         match self {
             Self::Load => None,
             Self::Store(value) | Self::Swap(value) => Some(value),
-            Self::Add(n) => Some(word.truncate(read.wrapping_add(n))),
-            Self::Sub(n) => Some(word.truncate(read.wrapping_sub(n))),
+            Self::Add(n) => Some(scalar.truncate(read.wrapping_add(n))),
+            Self::Sub(n) => Some(scalar.truncate(read.wrapping_sub(n))),
             Self::And(n) => Some(read & n),
-            Self::Nand(n) => Some(word.truncate(!(read & n))),
+            Self::Nand(n) => Some(scalar.truncate(!(read & n))),
             Self::Or(n) => Some(read | n),
             Self::Xor(n) => Some(read ^ n),
-            Self::Max(n) => Some(if word.rank(n) > word.rank(read) { n } else { read }),
-            Self::Min(n) => Some(if word.rank(n) < word.rank(read) { n } else { read }),
+            Self::Max(n) => Some(if scalar.rank(n) > scalar.rank(read) { n } else { read }),
+            Self::Min(n) => Some(if scalar.rank(n) < scalar.rank(read) { n } else { read }),
             Self::CompareExchange { expected, new, .. } => (read == expected).then_some(new),
         }
     }
@@ -135,7 +135,7 @@ impl Operation {
 #[derive(Clone, Copy, Debug)]
 pub struct Atomic<'a> {
     address: *const (),
-    word: Word,
+    scalar: Scalar,
     operation: Operation,
     success: Ordering,
     failure: Ordering,
@@ -148,17 +148,17 @@ impl<'a> Atomic<'a> {
     ///
     /// # Safety
     ///
-    /// For `'a` there is an atomic of type `word` at `address`, accessed by nothing but atomic operations.
+    /// For `'a` there is an atomic of type `scalar` at `address`, accessed by nothing but atomic operations.
     #[allow(dead_code, reason = "built without the feature `instrument`, nothing is described")]
     pub(crate) unsafe fn new(
         address: *const (),
-        word: Word,
+        scalar: Scalar,
         operation: Operation,
         success: Ordering,
         failure: Ordering,
         at: Site,
     ) -> Self {
-        Self { address, word, operation, success, failure, at, _alive: PhantomData }
+        Self { address, scalar, operation, success, failure, at, _alive: PhantomData }
     }
 
     /// Where the atomic is.
@@ -168,8 +168,8 @@ impl<'a> Atomic<'a> {
     }
 
     /// Its type.
-    pub fn word(&self) -> Word {
-        self.word
+    pub fn scalar(&self) -> Scalar {
+        self.scalar
     }
 
     /// What is done to it.
@@ -203,7 +203,7 @@ impl<'a> Atomic<'a> {
     /// What the operation writes when it reads `read`; `None` if it then writes nothing.
     #[inline]
     pub fn next(&self, read: u64) -> Option<u64> {
-        self.operation.next(self.word, read)
+        self.operation.next(self.scalar, read)
     }
 
     /// The value in memory.
@@ -213,13 +213,13 @@ impl<'a> Atomic<'a> {
         // the standard library have the layout of their values, so the unsigned one of the same size reads the signed
         // one too.
         unsafe {
-            match self.word {
-                Word::Bool => (*self.address.cast::<AtomicBool>()).load(Ordering::Relaxed).into(),
-                Word::U8 | Word::I8 => (*self.address.cast::<AtomicU8>()).load(Ordering::Relaxed).into(),
-                Word::U16 | Word::I16 => (*self.address.cast::<AtomicU16>()).load(Ordering::Relaxed).into(),
-                Word::U32 | Word::I32 => (*self.address.cast::<AtomicU32>()).load(Ordering::Relaxed).into(),
-                Word::U64 | Word::I64 => (*self.address.cast::<AtomicU64>()).load(Ordering::Relaxed),
-                Word::Pointer => {
+            match self.scalar {
+                Scalar::Bool => (*self.address.cast::<AtomicBool>()).load(Ordering::Relaxed).into(),
+                Scalar::U8 | Scalar::I8 => (*self.address.cast::<AtomicU8>()).load(Ordering::Relaxed).into(),
+                Scalar::U16 | Scalar::I16 => (*self.address.cast::<AtomicU16>()).load(Ordering::Relaxed).into(),
+                Scalar::U32 | Scalar::I32 => (*self.address.cast::<AtomicU32>()).load(Ordering::Relaxed).into(),
+                Scalar::U64 | Scalar::I64 => (*self.address.cast::<AtomicU64>()).load(Ordering::Relaxed),
+                Scalar::Pointer => {
                     (*self.address.cast::<AtomicPtr<()>>()).load(Ordering::Relaxed).expose_provenance() as u64
                 }
             }
@@ -232,13 +232,13 @@ impl<'a> Atomic<'a> {
     pub fn poke(&self, value: u64) {
         // SAFETY: as in `peek`. Pointers were exposed when they were turned into numbers, in `peek` or by the facade.
         unsafe {
-            match self.word {
-                Word::Bool => (*self.address.cast::<AtomicBool>()).store(value != 0, Ordering::Relaxed),
-                Word::U8 | Word::I8 => (*self.address.cast::<AtomicU8>()).store(value as u8, Ordering::Relaxed),
-                Word::U16 | Word::I16 => (*self.address.cast::<AtomicU16>()).store(value as u16, Ordering::Relaxed),
-                Word::U32 | Word::I32 => (*self.address.cast::<AtomicU32>()).store(value as u32, Ordering::Relaxed),
-                Word::U64 | Word::I64 => (*self.address.cast::<AtomicU64>()).store(value, Ordering::Relaxed),
-                Word::Pointer => (*self.address.cast::<AtomicPtr<()>>())
+            match self.scalar {
+                Scalar::Bool => (*self.address.cast::<AtomicBool>()).store(value != 0, Ordering::Relaxed),
+                Scalar::U8 | Scalar::I8 => (*self.address.cast::<AtomicU8>()).store(value as u8, Ordering::Relaxed),
+                Scalar::U16 | Scalar::I16 => (*self.address.cast::<AtomicU16>()).store(value as u16, Ordering::Relaxed),
+                Scalar::U32 | Scalar::I32 => (*self.address.cast::<AtomicU32>()).store(value as u32, Ordering::Relaxed),
+                Scalar::U64 | Scalar::I64 => (*self.address.cast::<AtomicU64>()).store(value, Ordering::Relaxed),
+                Scalar::Pointer => (*self.address.cast::<AtomicPtr<()>>())
                     .store(core::ptr::with_exposed_provenance_mut(value as usize), Ordering::Relaxed),
             }
         }
@@ -289,39 +289,40 @@ impl Span {
 mod tests {
     use super::*;
 
-    fn next(word: Word, operation: Operation, read: u64) -> Option<u64> {
+    fn next(scalar: Scalar, operation: Operation, read: u64) -> Option<u64> {
         let at = core::panic::Location::caller();
         // SAFETY: `next` does not look at memory.
-        unsafe { Atomic::new(core::ptr::null(), word, operation, Ordering::Relaxed, Ordering::Relaxed, at) }.next(read)
+        unsafe { Atomic::new(core::ptr::null(), scalar, operation, Ordering::Relaxed, Ordering::Relaxed, at) }
+            .next(read)
     }
 
     #[test]
     fn arithmetic_stays_in_the_word() {
-        assert_eq!(next(Word::U8, Operation::Add(2), 255), Some(1));
-        assert_eq!(next(Word::I16, Operation::Sub(1), 0), Some(0xffff));
-        assert_eq!(next(Word::U64, Operation::Sub(1), 0), Some(u64::MAX));
+        assert_eq!(next(Scalar::U8, Operation::Add(2), 255), Some(1));
+        assert_eq!(next(Scalar::I16, Operation::Sub(1), 0), Some(0xffff));
+        assert_eq!(next(Scalar::U64, Operation::Sub(1), 0), Some(u64::MAX));
     }
 
     #[test]
     fn inverted_bits_stay_in_the_word() {
-        assert_eq!(next(Word::I8, Operation::Nand(3), 6), Some(0xfd));
-        assert_eq!(next(Word::U64, Operation::Nand(1), 1), Some(u64::MAX - 1));
-        assert_eq!([0, 1].map(|read| next(Word::Bool, Operation::Nand(1), read)), [Some(1), Some(0)]);
+        assert_eq!(next(Scalar::I8, Operation::Nand(3), 6), Some(0xfd));
+        assert_eq!(next(Scalar::U64, Operation::Nand(1), 1), Some(u64::MAX - 1));
+        assert_eq!([0, 1].map(|read| next(Scalar::Bool, Operation::Nand(1), read)), [Some(1), Some(0)]);
     }
 
     #[test]
     fn signed_words_compare_signed() {
-        assert_eq!(next(Word::I8, Operation::Max(0xff), 1), Some(1), "-1 is less than 1");
-        assert_eq!(next(Word::U8, Operation::Max(0xff), 1), Some(0xff));
-        assert_eq!(next(Word::I64, Operation::Min(u64::MAX), 1), Some(u64::MAX), "-1 is less than 1");
-        assert_eq!(next(Word::U64, Operation::Min(u64::MAX), 1), Some(1));
+        assert_eq!(next(Scalar::I8, Operation::Max(0xff), 1), Some(1), "-1 is less than 1");
+        assert_eq!(next(Scalar::U8, Operation::Max(0xff), 1), Some(0xff));
+        assert_eq!(next(Scalar::I64, Operation::Min(u64::MAX), 1), Some(u64::MAX), "-1 is less than 1");
+        assert_eq!(next(Scalar::U64, Operation::Min(u64::MAX), 1), Some(1));
     }
 
     #[test]
     fn compare_exchange_writes_only_what_it_expected() {
         let operation = Operation::CompareExchange { expected: 1, new: 2, weak: false };
-        assert_eq!(next(Word::U32, operation, 1), Some(2));
-        assert_eq!(next(Word::U32, operation, 3), None);
+        assert_eq!(next(Scalar::U32, operation, 1), Some(2));
+        assert_eq!(next(Scalar::U32, operation, 3), None);
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Lid {
     fn raise(&self, state: u8) {
         self.state.fetch_max(state, AcqRel);
         // L1.
-        self.park.ring_all();
+        self.park.notify_all();
     }
 
     /// The run is over, or about to be: whoever waits goes away.

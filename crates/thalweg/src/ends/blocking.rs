@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::edge::Sender;
 use crate::error::{BoxError, Caught, catch};
 use crate::kernel::Cx;
-use crate::kernel::{Flow, Source};
+use crate::kernel::{Flow, Supply};
 use thalweg_sync::sync::{Arc, Mutex, MutexGuard};
 use thalweg_sync::thread;
 
@@ -70,7 +70,7 @@ impl<I: Iterator<Item: Send> + Send> Waiting<I> {
     }
 }
 
-impl<I> Source for Waiting<I>
+impl<I> Supply for Waiting<I>
 where
     I: Iterator<Item: Send + 'static> + Send + 'static,
 {

@@ -5,8 +5,8 @@ use crate::control::Control;
 use crate::control::lid::Lid;
 use crate::edge::Sender;
 use crate::error::{BoxError, Error};
-use crate::kernel::output::{Core, Output};
-use crate::kernel::{Cx, Flow, Source};
+use crate::kernel::output::{ColdPart, Output};
+use crate::kernel::{Cx, Flow, Supply};
 use crate::report::Report;
 use std::fmt;
 use std::future::Future;
@@ -351,7 +351,7 @@ impl<T: Send> Arrivals<T> {
     }
 }
 
-impl<T: Send> Source for Arrivals<T> {
+impl<T: Send> Supply for Arrivals<T> {
     fn begin(&mut self) -> Result<(), BoxError> {
         self.rest = None;
         self.lid.open();
@@ -367,9 +367,9 @@ impl<T: Send> Source for Arrivals<T> {
             }
             most = most.min(rest);
         }
-        let mut core = Core::new(cx, &mut out[0]);
+        let mut cold = ColdPart::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         let mut flow = Ok(Flow::More);
         let mut given = 0;
         while given < most {
@@ -392,7 +392,7 @@ impl<T: Send> Source for Arrivals<T> {
         }
         if given > 0 {
             // Whoever gets on wakes the next one if there is more room.
-            self.lid.park.ring(Side::Room, given, || true);
+            self.lid.park.notify(Side::Room, given, || true);
         }
         self.rest = self.rest.map(|rest| rest - given);
         flow

@@ -400,7 +400,7 @@ impl<T: Send> Work for Departures<T> {
                     }
                 }
             }
-            self.desk.lid.park.ring(Side::Items, given, || true);
+            self.desk.lid.park.notify(Side::Items, given, || true);
             // Also if nothing is left: there has to be room for the next block.
             if self.held.is_none() && self.desk.call.waits(|| Push::may_push(&self.desk.room)) && unread.left() > 0 {
                 self.held = Some(Why::Pending);

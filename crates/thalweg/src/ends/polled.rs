@@ -4,8 +4,8 @@ use super::RingOnDrop;
 use crate::control::Control;
 use crate::edge::Sender;
 use crate::error::{BoxError, Error};
-use crate::kernel::output::{Core, Output};
-use crate::kernel::{Cx, Flow, Outside, Source};
+use crate::kernel::output::{ColdPart, Output};
+use crate::kernel::{Cx, Flow, Outside, Supply};
 use crate::report::Report;
 use std::marker::PhantomData;
 use std::task::{Context, Poll, Wake, Waker};
@@ -72,7 +72,7 @@ impl<F, T> Polled<F, T> {
     }
 }
 
-impl<F, T: Send> Source for Polled<F, T>
+impl<F, T: Send> Supply for Polled<F, T>
 where
     F: FnMut(&mut Context<'_>) -> Poll<Option<T>> + Send,
 {
@@ -92,9 +92,9 @@ where
         let waker = Waker::from(self.signal.clone());
         let mut context = Context::from_waker(&waker);
         let most = out[0].edge().block_len();
-        let mut core = Core::new(cx, &mut out[0]);
+        let mut cold = ColdPart::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         for _ in 0..most {
             match (self.poll)(&mut context) {
                 Poll::Ready(Some(message)) => output.push(message),

@@ -62,7 +62,7 @@ impl Worker<'_, '_> {
                     }
                     core.count_in(component, 1);
                     let ended = self.run_code(kernel, |cx| task.activate(cx));
-                    let event = self.settle_task(kernel, task, ended);
+                    let event = self.conclude(kernel, task, ended);
                     core.count_in(component, -1);
                     event
                 });
@@ -283,7 +283,7 @@ impl Worker<'_, '_> {
     }
 
     /// Notes what an activation says of a kernel that runs on one worker at a time, and finishes the kernel if it is over. Under its claim.
-    fn settle_task(&self, kernel: usize, task: &mut Task<'_>, (outcome, emitted): Ended) -> Event {
+    fn conclude(&self, kernel: usize, task: &mut Task<'_>, (outcome, emitted): Ended) -> Event {
         let core = self.core;
         let seat = &core.seats[kernel];
         let cancelled = core.control.is_cancelled();

@@ -60,7 +60,7 @@ impl Bench {
 #[cfg(all(test, loom))]
 mod model {
     use super::*;
-    use crate::observe::{By, Crew, Demand, Look, Pane, Snapshot};
+    use crate::observe::{By, Crew, Demand, Observed, Pane, Snapshot};
     use thalweg_sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
     use thalweg_sync::sync::Arc;
     use thalweg_sync::{model, thread};
@@ -74,7 +74,7 @@ mod model {
         claim: AtomicBool,
     }
 
-    impl Look for Run {
+    impl Observed for Run {
         fn snapshot(&self) -> Snapshot {
             unreachable!("nobody looks")
         }

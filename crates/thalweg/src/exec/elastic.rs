@@ -384,7 +384,7 @@ mod tests {
     use super::*;
     use crate::exec::crew::Crew;
     use crate::exec::worth::{WORTH_MOVING, WORTH_SHARING};
-    use crate::observe::{self, By, Look};
+    use crate::observe::{self, By, Observed};
     use crate::prelude::*;
 
     #[test]
@@ -565,7 +565,7 @@ mod tests {
     #[test]
     fn no_more_are_tried_than_are_allowed_and_all_begins_anew_when_that_changes() {
         struct Run<'a, 'r>(&'a crate::exec::Core<'r>);
-        impl Look for Run<'_, '_> {
+        impl Observed for Run<'_, '_> {
             fn snapshot(&self) -> crate::Snapshot {
                 unreachable!("nobody looks")
             }

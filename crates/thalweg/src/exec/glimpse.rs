@@ -4,7 +4,7 @@ use super::stats::{At, KernelStats, Row};
 use super::{Core, Post};
 use crate::kernel::Why;
 use crate::observe::{
-    Crew, Demand, Doing, EdgeSnapshot, KernelSnapshot, Kind, Latency, Look, Snapshot, Trace, WorkerSnapshot,
+    Crew, Demand, Doing, EdgeSnapshot, KernelSnapshot, Kind, Latency, Observed, Snapshot, Trace, WorkerSnapshot,
     WorkerState,
 };
 use crate::report::End;
@@ -18,7 +18,7 @@ pub(super) struct Glimpse<'a, 'r> {
     pub(super) start: Instant,
 }
 
-impl Look for Glimpse<'_, '_> {
+impl Observed for Glimpse<'_, '_> {
     fn snapshot(&self) -> Snapshot {
         // The clock first: what is counted after that makes rates a little too high, never a time that runs backwards.
         let time = self.start.elapsed();

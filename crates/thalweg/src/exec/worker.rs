@@ -98,7 +98,7 @@ impl<'a, 'r> Worker<'a, 'r> {
     /// Works until the run is over. The caller has joined the bell for this worker. `hire` starts another worker, unless the
     /// system refuses; `lookout` starts the [lookout](super::lookout) of a run that lasts.
     pub(crate) fn work(&self, hire: &'a dyn Fn(usize) -> bool, lookout: &'a dyn Fn()) {
-        self.settle();
+        self.spread_out();
         self.lookout.set(Some(lookout));
         self.elastic.replace((self.index == 0).then(|| Elastic::new(self, hire)));
         while !self.core.is_over() {
@@ -266,14 +266,14 @@ impl<'a, 'r> Worker<'a, 'r> {
             None => self.parker.park(),
             Some(limit) => {
                 if !self.parker.park_timeout(limit) {
-                    self.settle();
+                    self.spread_out();
                     self.get_up();
                     self.core.control.time_left();
                     return;
                 }
             }
         }
-        self.settle();
+        self.spread_out();
         // Woken soon: looking around a little longer would have spared the sleep.
         let slept = start.elapsed().as_nanos() as u64;
         let spin =
@@ -307,11 +307,11 @@ impl<'a, 'r> Worker<'a, 'r> {
         if let (Some(ring), Some(start)) = (&self.row.ring, start) {
             ring.note(Did::SatOut, start.as_nanos(), now().as_nanos());
         }
-        self.settle();
+        self.spread_out();
         bell.join();
     }
 
-    /// After another worker was called: see [`settle`](Self::settle).
+    /// After another worker was called: see [`spread_out`](Self::spread_out).
     pub(crate) fn make_way(&self) {
         if self.core.spread {
             thread::make_way();
@@ -320,7 +320,7 @@ impl<'a, 'r> Worker<'a, 'r> {
 
     /// Back at work: goes to a hardware thread on which no other worker of this run works. A system may wake a thread on that of its waker, and leave it there
     /// for milliseconds, although another one is idle: seen on virtual machines, where an idle CPU looks like one that its host has taken away.
-    fn settle(&self) {
+    fn spread_out(&self) {
         self.row.worker.at.set(At::Looks.number());
         let Some(here) = thread::current_cpu().filter(|_| self.core.spread) else { return };
         let places = || self.core.rows.iter().filter_map(|row| row.worker.place.load(Relaxed).checked_sub(1));

@@ -159,6 +159,7 @@ fn components(next: &[Vec<usize>]) -> (Vec<Option<usize>>, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_sync::random::Xorshift;
 
     /// Which kernels a message can come to from one.
     fn reachable(next: &[Vec<usize>], from: usize) -> Vec<bool> {
@@ -176,11 +177,8 @@ mod tests {
 
     /// Random graphs of up to eight kernels, of few and of many edges.
     fn graphs() -> impl Iterator<Item = Vec<Vec<usize>>> {
-        let mut seed = 1_u64;
-        let mut below = move |n: usize| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as usize % n
-        };
+        let mut random = Xorshift::new(1);
+        let mut below = move |n: usize| random.index(n);
         (0..3000).map(move |_| {
             let kernels = 1 + below(8);
             let edges = below(2 * kernels + 1);

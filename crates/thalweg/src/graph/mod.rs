@@ -567,7 +567,7 @@ impl<'env> Graph<'env> {
     }
 
     #[track_caller]
-    fn add_source<T: Send + 'env>(&self, kind: &str, body: Box<dyn crate::kernel::Source + 'env>) -> Source<T> {
+    fn add_source<T: Send + 'env>(&self, kind: &str, body: Box<dyn crate::kernel::Supply + 'env>) -> Source<T> {
         Source(self.add_kernel(kind, Body::Source(body), &[], &[name_of::<T>("out")], None), PhantomData)
     }
 
@@ -577,7 +577,7 @@ impl<'env> Graph<'env> {
     }
 
     #[track_caller]
-    pub(crate) fn add_fused(&self, body: Box<dyn crate::kernel::Source + 'env>) {
+    pub(crate) fn add_fused(&self, body: Box<dyn crate::kernel::Supply + 'env>) {
         self.add_kernel("chain", Body::Source(body), &[], &[], None);
     }
 

@@ -289,7 +289,7 @@ impl<'a> Cx<'a> {
     }
 
     /// A block that came over `edge` is used up.
-    pub(crate) fn settle(&self, edge: &Edge) {
+    pub(crate) fn used_up(&self, edge: &Edge) {
         self.host.count_in(edge.plan.component, -1);
     }
 

@@ -3,7 +3,7 @@
 use super::Cx;
 use super::given::Given;
 use super::in_place::{InPlace, Unread, cut};
-use super::output::{Core, Output};
+use super::output::{ColdPart, Output};
 use super::resident::resident;
 use super::{Flow, SharedWork, Work};
 use crate::block::Block;
@@ -166,9 +166,9 @@ where
 {
     fn run(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::new(cx, &mut out[0]);
+        let mut cold = ColdPart::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         // Through a closure of our own: passed as `&mut F`, the kernel is called for each message instead of inlined.
         let pace = const { pace::<F>() };
         self.is_done = ended(resident(&mut self.kernel, |kernel| {
@@ -198,9 +198,9 @@ where
         given: &mut Given<'_>,
     ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::chained(cx, given, 0, &out[0]);
+        let mut cold = ColdPart::chained(cx, given, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         each(cx, block, &mut output, const { pace::<F>() }, |message, output| (self.0)(message, output))
     }
 
@@ -241,9 +241,9 @@ where
             return Ok(());
         }
         let block = taken.as_mut().expect("an activation has a block");
-        let mut core = Core::chained(cx, given, 0, &out[0]);
+        let mut cold = ColdPart::chained(cx, given, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         each(cx, block, &mut output, const { pace::<F>() }, |mut message, output| {
             (self.0)(&mut message);
             output.push(message);

@@ -6,7 +6,7 @@
 
 use super::each::{Pace, each};
 use super::in_place::{InPlace, Unread};
-use super::output::{Core, Output};
+use super::output::{ColdPart, Output};
 use super::{Cx, Work};
 use crate::block::Block;
 use crate::edge::Sender;
@@ -343,11 +343,11 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
         let edge = out[0].edge();
         let (consumer, bounded) = (edge.plan.to, edge.plan.capacity.is_some());
         let fits = edge.takes_whole(block.unread());
-        let mut core = Core::new(cx, &mut out[0]);
+        let mut cold = ColdPart::new(cx, &mut out[0]);
         let stage = &mut self.0;
         let owns = const { needs_drop::<S>() };
         // What is in the open block would come on top of a capacity.
-        let whole = fits && !(bounded && core.resume());
+        let whole = fits && !(bounded && cold.resume());
         if S::AT_MOST_ONE && InPlace::<T, S::Out>::FITS && whole {
             let block = taken.take().expect("an activation has a block");
             // SAFETY: an edge into this kernel carries `T` (B1), and the layouts agree.
@@ -363,13 +363,13 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
                 }
             });
             let (changed, rest) = place.finish();
-            let emptied = hand_on_or_copy::<S::Out>(&mut core, changed, S::ONE);
+            let emptied = hand_on_or_copy::<S::Out>(&mut cold, changed, S::ONE);
             emptied.into_iter().for_each(|block| cx.close_block(block));
             *taken = rest;
             return Ok(());
         }
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::<S::Out>::open(&mut core) };
+        let mut output = unsafe { Output::<S::Out>::open(&mut cold) };
         if S::AT_MOST_ONE {
             each(cx, block, &mut output, if owns { Pace::Each } else { Pace::Stretches }, |message, output| {
                 if S::ONE {
@@ -421,13 +421,13 @@ impl<S: Stage<T>, T> Work for Fused<S, T> {
 
 /// Hands on a block that was changed in place. A block that a filter left more than half empty is copied together with the next ones
 /// instead, else a chain of filters would send ever thinner blocks; then it comes back, empty.
-fn hand_on_or_copy<U>(core: &mut Core, mut block: Block, whole: bool) -> Option<Block> {
-    if !core.resume() && block.unread() > 0 && (whole || block.unread() * 2 > block.capacity()) {
-        core.pass_on(block);
+fn hand_on_or_copy<U>(cold: &mut ColdPart, mut block: Block, whole: bool) -> Option<Block> {
+    if !cold.resume() && block.unread() > 0 && (whole || block.unread() * 2 > block.capacity()) {
+        cold.pass_on(block);
         return None;
     }
     // SAFETY: O1: dropped at the end of this function.
-    let mut output = unsafe { Output::<U>::open(core) };
+    let mut output = unsafe { Output::<U>::open(cold) };
     // SAFETY: it was changed to hold `U`.
     let mut unread = unsafe { Unread::<U>::new(&mut block) };
     while let Some(message) = unread.next() {

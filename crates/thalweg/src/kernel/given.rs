@@ -19,7 +19,7 @@ pub(super) enum Turn {
 }
 
 /// The line in which the results of a parallel kernel leave.
-pub(super) trait Line {
+pub(super) trait ResultLine {
     /// Hands on what was `given`, if it is its turn and no more is to be kept beside what is on `edge`; where that is full it waits for room before. If it is not its turn, and no more
     /// is to be kept, it waits for that. Nothing of it happens where waiting could be in vain: then more is kept, or handed on without room.
     fn relieve(&self, cx: &Cx<'_>, edge: &Edge, given: &mut Given<'_>);
@@ -31,11 +31,11 @@ pub(crate) struct Given<'a> {
     pub(super) chain: Chain,
     /// It has not waited in vain.
     pub(super) waits: bool,
-    line: &'a dyn Line,
+    line: &'a dyn ResultLine,
 }
 
 impl<'a> Given<'a> {
-    pub(super) fn new(turn: Turn, line: &'a dyn Line) -> Self {
+    pub(super) fn new(turn: Turn, line: &'a dyn ResultLine) -> Self {
         Self { turn, chain: Chain::default(), waits: true, line }
     }
 

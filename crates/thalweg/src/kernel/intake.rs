@@ -216,7 +216,7 @@ impl Input {
     fn carve(&mut self, cx: &Cx<'_>, rate: Rate, firings: usize) -> Block {
         let before = self.stash.len();
         let block = (rate.carve)(cx, &mut self.stash, firings * rate.messages, rate.keeps());
-        (self.stash.len()..before).for_each(|_| cx.settle(self.receiver.edge()));
+        (self.stash.len()..before).for_each(|_| cx.used_up(self.receiver.edge()));
         self.held -= firings * rate.messages;
         self.fired += firings as u64;
         self.receiver.note_held(self.held);
@@ -352,7 +352,7 @@ impl Gather {
             for mut block in input.stash.drain(..) {
                 block.clear_noting(&mut panics);
                 cx.close_block(block);
-                cx.settle(&edge);
+                cx.used_up(&edge);
             }
         }
         resume(panics);

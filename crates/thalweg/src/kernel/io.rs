@@ -1,7 +1,7 @@
 //! A kernel's ports during an activation.
 
 use super::each::STRETCH;
-use super::output::{AnyOutput, Core, Ends};
+use super::output::{AnyOutput, ColdPart, Ends};
 use super::ported::{In, Out};
 use super::{Cx, Rhythm};
 use crate::block::{Block, Stamps, drop_each, move_first};
@@ -88,7 +88,7 @@ impl<'a> Io<'a> {
         }
         let scratch = Emptied(scratch);
         scratch.0.inputs.extend(receivers.iter().map(|_| Input::default()));
-        let output = |sender| AnyOutput::new(Core::new(cx, sender));
+        let output = |sender| AnyOutput::new(ColdPart::new(cx, sender));
         scratch.0.outputs.extend(senders.iter_mut().map(output));
         let mut io = Io {
             cx,
@@ -156,12 +156,12 @@ impl<'a> Io<'a> {
             input.block = Some(match input.block.take() {
                 Some(block) if block.unread() > 0 => {
                     // Two blocks became one.
-                    cx.settle(receiver.edge());
+                    cx.used_up(receiver.edge());
                     join::<T>(cx, block, next, count)
                 }
                 Some(empty) => {
                     cx.close_block(empty);
-                    cx.settle(receiver.edge());
+                    cx.used_up(receiver.edge());
                     next
                 }
                 None => next,
@@ -472,7 +472,7 @@ impl Drop for Io<'_> {
             } else {
                 self.cx.arrive_with(&stamps);
                 self.cx.close_block(block);
-                self.cx.settle(receiver.edge());
+                self.cx.used_up(receiver.edge());
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! | trait | who | called |
 //! |---|---|---|
-//! | [`Source`] | gives messages, takes none | by one worker at a time |
+//! | [`Supply`] | gives messages, takes none | by one worker at a time |
 //! | [`Work`] | takes from one input | by one worker at a time |
 //! | [`Ported`] | has several ports | by one worker at a time |
 //! | [`SharedWork`] | has no state that changes | by many workers at once |
@@ -106,7 +106,7 @@ impl Outcome {
 }
 
 /// Gives messages.
-pub(crate) trait Source: Send {
+pub(crate) trait Supply: Send {
     /// Gives about a block of messages at `out`; a source without an output has none.
     fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError>;
 
@@ -168,7 +168,7 @@ pub(crate) trait Work: Send {
 
 /// A kernel's code, as the graph keeps it from run to run.
 pub(crate) enum Body<'env> {
-    Source(Box<dyn Source + 'env>),
+    Source(Box<dyn Supply + 'env>),
     Sequential(Box<dyn Work + 'env>),
     Parallel(Box<dyn SharedWork + 'env>),
     /// Parallel, with several ports: a firing takes so much at each input.

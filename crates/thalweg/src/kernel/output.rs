@@ -27,11 +27,11 @@ pub struct Output<T> {
     room: usize,
     /// Whether a block was handed on since [`should_stop`](Self::should_stop) last looked.
     turned: bool,
-    core: *mut Core,
+    cold: *mut ColdPart,
 }
 
 /// What only the cold path needs. Apart from [`Output`], so that `cur` and `room` can stay in registers: their addresses never escape.
-pub(crate) struct Core {
+pub(crate) struct ColdPart {
     cx: *const Cx<'static>,
     target: Target,
     block: Option<Block>,
@@ -53,7 +53,7 @@ enum Target {
     Given(*mut Given<'static>, usize, *const Edge),
 }
 
-impl Core {
+impl ColdPart {
     /// For a sending end of the kernel that runs in `cx`. **O1** It is dropped before both of them.
     pub(crate) fn new(cx: &Cx<'_>, sender: &mut Sender<'_>) -> Self {
         Self::of(cx, Target::Sender(ptr::from_mut(sender).cast()))
@@ -212,15 +212,15 @@ impl Held for OneEnd<'_, '_, '_> {
 }
 
 impl<T> Output<T> {
-    /// An output of the activation that `core` was made for.
+    /// An output of the activation that `cold` was made for.
     ///
     /// # Safety
     ///
-    /// **O1** The output must be dropped before `core`, its results and its context, and be the only one with this core.
+    /// **O1** The output must be dropped before `cold`, its results and its context, and be the only one with this cold part.
     #[inline(always)]
-    pub(crate) unsafe fn open(core: &mut Core) -> Self {
-        let (cur, end) = core.room::<T>();
-        Self { cur, room: entries_between(cur, end), turned: false, core }
+    pub(crate) unsafe fn open(cold: &mut ColdPart) -> Self {
+        let (cur, end) = cold.room::<T>();
+        Self { cur, room: entries_between(cur, end), turned: false, cold }
     }
 
     /// Gives a message to the stream.
@@ -280,10 +280,10 @@ impl<T> Output<T> {
     #[inline(always)]
     fn turn(&mut self) {
         // SAFETY: O1, and `cur` is one past the last written entry.
-        let (cur, end) = unsafe { next_block::<T>(self.core, self.cur) };
+        let (cur, end) = unsafe { next_block::<T>(self.cold, self.cur) };
         (self.cur, self.room, self.turned) = (cur, entries_between(cur, end), true);
         // SAFETY: O1. After the step, since it may run a message's code, which may panic, and the kernel may go on all the same.
-        unsafe { hand_on_filled(self.core) };
+        unsafe { hand_on_filled(self.cold) };
     }
 
     /// Says after a change of block whether the kernel should stop.
@@ -294,7 +294,7 @@ impl<T> Output<T> {
         }
         self.turned = false;
         // SAFETY: O1.
-        unsafe { (*self.core).full }
+        unsafe { (*self.cold).full }
     }
 
     /// Whether the edge behind has room, as far as this kernel knows: false from the block on that filled it. Pushing is still possible. In a parallel
@@ -322,7 +322,7 @@ impl<T> Output<T> {
     /// ```
     pub fn has_room(&self) -> bool {
         // SAFETY: O1.
-        unsafe { !(*self.core).full }
+        unsafe { !(*self.cold).full }
     }
 
     /// Writes a message, and leaves a block that is full by it to [`turn_if_full`](Self::turn_if_full).
@@ -386,7 +386,7 @@ impl<T> Drop for Output<T> {
     #[inline(always)]
     fn drop(&mut self) {
         // SAFETY: O1. Also when a kernel panics: what it pushed is published.
-        unsafe { end_output::<T>(self.core, self.cur) };
+        unsafe { end_output::<T>(self.cold, self.cur) };
     }
 }
 
@@ -398,22 +398,22 @@ impl<T> fmt::Debug for Output<T> {
 
 /// The writing end of a port whose type is known only where something is pushed. It opens a block then.
 pub(crate) struct AnyOutput {
-    core: Core,
+    cold: ColdPart,
     cur: *mut u8,
     end: *mut u8,
-    close: unsafe fn(*mut Core, *mut u8),
+    close: unsafe fn(*mut ColdPart, *mut u8),
 }
 
 impl AnyOutput {
-    pub(crate) fn new(core: Core) -> Self {
-        unsafe fn nothing_open(_core: *mut Core, _cur: *mut u8) {}
-        Self { core, cur: ptr::null_mut(), end: ptr::null_mut(), close: nothing_open }
+    pub(crate) fn new(cold: ColdPart) -> Self {
+        unsafe fn nothing_open(_cold: *mut ColdPart, _cur: *mut u8) {}
+        Self { cold, cur: ptr::null_mut(), end: ptr::null_mut(), close: nothing_open }
     }
 
     /// The outputs of an activation of a parallel kernel. **O1** They are dropped before `cx`, `given` and `edges`.
     pub(crate) fn chained(cx: &Cx<'_>, given: &mut Given<'_>, edges: &[Arc<Edge>]) -> Vec<Self> {
         let given = ptr::from_mut(given);
-        edges.iter().enumerate().map(|(port, edge)| Self::new(Core::chained(cx, given, port, edge))).collect()
+        edges.iter().enumerate().map(|(port, edge)| Self::new(ColdPart::chained(cx, given, port, edge))).collect()
     }
 
     /// Writes a message. Says whether a block is full by it. It was handed on then, unless the kernel [waits](Self::waits_at) before.
@@ -440,44 +440,44 @@ impl AnyOutput {
 
     #[cold]
     fn open<T>(&mut self) {
-        unsafe fn close<T>(core: *mut Core, cur: *mut u8) {
+        unsafe fn close<T>(cold: *mut ColdPart, cur: *mut u8) {
             // SAFETY: by the caller.
-            unsafe { end_output::<T>(core, cur.cast()) }
+            unsafe { end_output::<T>(cold, cur.cast()) }
         }
-        let (cur, end) = self.core.room::<T>();
+        let (cur, end) = self.cold.room::<T>();
         (self.cur, self.end) = (cur.cast(), end.cast());
         self.close = close::<T>;
     }
 
     fn turn<T>(&mut self) {
         // SAFETY: `push`'s caller promises O1, and that the messages are of type `T`.
-        let (cur, end) = unsafe { next_block::<T>(&mut self.core, self.cur.cast()) };
+        let (cur, end) = unsafe { next_block::<T>(&mut self.cold, self.cur.cast()) };
         (self.cur, self.end) = (cur.cast(), end.cast());
-        if !self.core.must_wait() {
+        if !self.cold.must_wait() {
             // SAFETY: O1. After the step, as in `Output::turn`.
-            unsafe { hand_on_filled(&mut self.core) };
+            unsafe { hand_on_filled(&mut self.cold) };
         }
     }
 
     /// The edge at which a full block is held back until there is room, or it is in vain to wait for that.
     pub(crate) fn waits_at(&self) -> Option<Arc<Edge>> {
-        match self.core.target {
+        match self.cold.target {
             // SAFETY: O1.
-            Target::Sender(sender) if self.core.filled.is_some() => Some(unsafe { (*sender).edge().clone() }),
+            Target::Sender(sender) if self.cold.filled.is_some() => Some(unsafe { (*sender).edge().clone() }),
             _ => None,
         }
     }
 
     /// After a wait: hands on the full block.
     pub(crate) fn go_on(&mut self, room: bool) {
-        self.core.has_waited(room);
+        self.cold.has_waited(room);
         // SAFETY: by `push`'s caller, O1.
-        unsafe { hand_on_filled(&mut self.core) };
+        unsafe { hand_on_filled(&mut self.cold) };
     }
 
     /// Whether messages lie in the open block.
     fn has_open(&self) -> bool {
-        match (&self.core.block, self.core.target) {
+        match (&self.cold.block, self.cold.target) {
             // An open block is written from its first entry on.
             (Some(block), _) if !self.cur.is_null() => !ptr::eq(block.entry::<u8>(0), self.cur),
             // SAFETY: O1.
@@ -487,21 +487,21 @@ impl AnyOutput {
     }
 
     fn has_room_for_open(&self) -> bool {
-        self.has_open() && !self.core.edge().is_full()
+        self.has_open() && !self.cold.edge().is_full()
     }
 
-    /// See [`Core`].
+    /// See [`ColdPart`].
     pub(crate) fn is_full(&self) -> bool {
-        self.core.is_full()
+        self.cold.is_full()
     }
 
     /// Stamps what was pushed until now: what comes of another block is pushed next.
     pub(crate) fn stamp(&mut self) {
-        if !self.cur.is_null() && !ptr::eq(self.core.stamped, self.cur) {
-            self.core.stamped = self.cur;
-            if let Some(mut block) = self.core.block.take() {
-                self.core.cx().stamp(&mut block);
-                self.core.block = Some(block);
+        if !self.cur.is_null() && !ptr::eq(self.cold.stamped, self.cur) {
+            self.cold.stamped = self.cur;
+            if let Some(mut block) = self.cold.block.take() {
+                self.cold.cx().stamp(&mut block);
+                self.cold.block = Some(block);
             }
         }
     }
@@ -511,7 +511,7 @@ impl AnyOutput {
         if !self.cur.is_null() {
             let cur = mem::replace(&mut self.cur, ptr::null_mut());
             // SAFETY: O1; also when a kernel panics: what it pushed is published.
-            unsafe { (self.close)(&mut self.core, cur) };
+            unsafe { (self.close)(&mut self.cold, cur) };
         }
     }
 }
@@ -522,25 +522,25 @@ pub(crate) struct Ends<'o>(pub(crate) &'o mut [AnyOutput]);
 
 impl Held for Ends<'_> {
     fn can_move(&self) -> bool {
-        self.0.iter().any(|output| output.core.edge().can_flush() || output.has_room_for_open())
+        self.0.iter().any(|output| output.cold.edge().can_flush() || output.has_room_for_open())
     }
 
     fn move_on(&mut self) {
         for output in &mut *self.0 {
-            if let Target::Sender(sender) = output.core.target {
-                // SAFETY: O1, as in `Core::sender`.
+            if let Target::Sender(sender) = output.cold.target {
+                // SAFETY: O1, as in `ColdPart::sender`.
                 let sender = unsafe { &mut *sender.cast::<Sender<'_>>() };
-                output.core.cx().flush(std::slice::from_mut(sender));
+                output.cold.cx().flush(std::slice::from_mut(sender));
             }
             if output.has_room_for_open() {
                 output.close();
-                output.core.send_open();
+                output.cold.send_open();
             }
         }
     }
 
     fn lies_at(&self, port: usize) -> bool {
-        self.0[port].core.edge().has_spill() || self.0[port].has_open()
+        self.0[port].cold.edge().has_spill() || self.0[port].has_open()
     }
 }
 
@@ -567,46 +567,46 @@ unsafe fn seal<T>(block: &mut Block, cur: *mut T) {
 
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn next_block<T>(core: *mut Core, cur: *mut T) -> (*mut T, *mut T) {
+pub(crate) unsafe fn next_block<T>(cold: *mut ColdPart, cur: *mut T) -> (*mut T, *mut T) {
     // SAFETY: O1.
-    let core = unsafe { &mut *core };
-    if let Some(mut block) = core.block.take() {
+    let cold = unsafe { &mut *cold };
+    if let Some(mut block) = cold.block.take() {
         // SAFETY: `cur` belongs to this block.
         unsafe { seal(&mut block, cur) };
-        core.filled = Some(block);
+        cold.filled = Some(block);
     }
-    core.room::<T>()
+    cold.room::<T>()
 }
 
 /// Hands on the block that [`next_block`] went on from.
 #[inline(never)]
-pub(crate) unsafe fn hand_on_filled(core: *mut Core) {
+pub(crate) unsafe fn hand_on_filled(cold: *mut ColdPart) {
     // SAFETY: O1.
-    let core = unsafe { &mut *core };
-    if let Some(block) = core.filled.take() {
-        core.hand_on(block);
+    let cold = unsafe { &mut *cold };
+    if let Some(block) = cold.filled.take() {
+        cold.hand_on(block);
     }
 }
 
 #[inline(never)]
-pub(crate) unsafe fn end_output<T>(core: *mut Core, cur: *mut T) {
+pub(crate) unsafe fn end_output<T>(cold: *mut ColdPart, cur: *mut T) {
     // SAFETY: O1.
-    let core = unsafe { &mut *core };
-    if let Some(filled) = core.filled.take() {
+    let cold = unsafe { &mut *cold };
+    if let Some(filled) = cold.filled.take() {
         // Held back, and whoever waited for it has failed.
-        core.send(filled);
+        cold.send(filled);
     }
-    let Some(mut block) = core.block.take() else { return };
+    let Some(mut block) = cold.block.take() else { return };
     // SAFETY: `cur` belongs to this block.
     unsafe { seal(&mut block, cur) };
-    if !ptr::eq(core.stamped, cur.cast()) {
-        core.cx().stamp(&mut block);
+    if !ptr::eq(cold.stamped, cur.cast()) {
+        cold.cx().stamp(&mut block);
     }
-    if let Some(sender) = core.sender() {
+    if let Some(sender) = cold.sender() {
         sender.keep_open(block);
     } else if block.unread() > 0 {
-        core.hand_on(block);
+        cold.hand_on(block);
     } else {
-        core.cx().close_block(block);
+        cold.cx().close_block(block);
     }
 }

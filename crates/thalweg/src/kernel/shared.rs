@@ -1,6 +1,6 @@
 //! A kernel that runs on many workers at once.
 
-use super::given::{Given, Line, LineEnds, Turn};
+use super::given::{Given, LineEnds, ResultLine, Turn};
 use super::intake::Intake;
 use super::task::{Hand, clear_senders};
 use super::{Cx, Outcome, Why};
@@ -334,7 +334,7 @@ impl<'r> SharedTask<'r> {
     }
 }
 
-impl Line for SharedTask<'_> {
+impl ResultLine for SharedTask<'_> {
     fn relieve(&self, cx: &Cx<'_>, edge: &Edge, given: &mut Given<'_>) {
         let in_hand = given.chain.messages();
         let enough = edge.is_enough(in_hand);

@@ -1,9 +1,9 @@
 //! Sources: iterators and closures that give messages.
 
 use super::each::stretch;
-use super::output::{Core, Output};
+use super::output::{ColdPart, Output};
 use super::resident::resident;
-use super::{Cx, Flow, Source};
+use super::{Cx, Flow, Supply};
 use crate::edge::Sender;
 use crate::error::{BoxError, Guarded, Verdict};
 use std::marker::PhantomData;
@@ -13,9 +13,9 @@ use std::ops::ControlFlow;
 /// Gives some of what `iterator` has.
 #[inline(always)]
 fn give_block<I: Iterator>(cx: &Cx<'_>, out: &mut [Sender<'_>], iterator: &mut I) -> Flow {
-    let mut core = Core::new(cx, &mut out[0]);
+    let mut cold = ColdPart::new(cx, &mut out[0]);
     // SAFETY: O1: dropped at the end of this function.
-    let mut output = unsafe { Output::open(&mut core) };
+    let mut output = unsafe { Output::open(&mut cold) };
     let mut rhythm = cx.rhythm_of_items(stretch::<I, I::Item>(ITEMS));
     let mut left = cx.give_len() as usize;
     while left > 0 {
@@ -44,7 +44,7 @@ impl<I> Iter<I> {
     }
 }
 
-impl<I: Iterator + Send> Source for Iter<I> {
+impl<I: Iterator + Send> Supply for Iter<I> {
     fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         if self.ended {
             return Ok(Flow::Done);
@@ -69,7 +69,7 @@ impl<M, I> Fresh<M, I> {
     }
 }
 
-impl<M, N, I> Source for Fresh<M, I>
+impl<M, N, I> Supply for Fresh<M, I>
 where
     M: FnMut() -> N + Send,
     N: IntoIterator<IntoIter = I>,
@@ -94,15 +94,15 @@ where
 /// A closure that gives any number of messages each time it is asked.
 pub(crate) struct Poll<F, T>(pub(crate) F, pub(crate) PhantomData<fn() -> T>);
 
-impl<F, T, R> Source for Poll<F, T>
+impl<F, T, R> Supply for Poll<F, T>
 where
     F: FnMut(&mut Output<T>) -> R + Send,
     R: Verdict<Value = Flow>,
 {
     fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
-        let mut core = Core::new(cx, &mut out[0]);
+        let mut cold = ColdPart::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         (self.0)(&mut output).into_result()
     }
 }
@@ -118,7 +118,7 @@ pub(super) const FUSED_GIVES: usize = 4;
 pub(super) const ITEMS: usize = 256;
 const FUSED_ITEMS: usize = 512;
 
-impl<I, F> Source for Fused<I, F>
+impl<I, F> Supply for Fused<I, F>
 where
     I: Iterator + Send,
     F: FnMut(I::Item) + Send,

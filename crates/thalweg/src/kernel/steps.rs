@@ -7,10 +7,10 @@ use crate::edge::Sender;
 use crate::error::{BoxError, Guarded};
 use crate::kernel::Cx;
 use crate::kernel::each::stretch;
-use crate::kernel::output::{Core, Output};
+use crate::kernel::output::{ColdPart, Output};
 use crate::kernel::resident::resident;
 use crate::kernel::source::FUSED_GIVES;
-use crate::kernel::{Flow, Source};
+use crate::kernel::{Flow, Supply};
 use std::fmt;
 use std::ops::ControlFlow::{self, Break, Continue};
 
@@ -182,7 +182,7 @@ impl<S> FromSteps<S> {
     }
 }
 
-impl<S: Steps> Source for FromSteps<S> {
+impl<S: Steps> Supply for FromSteps<S> {
     fn give(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         if self.ended {
             return Ok(Flow::Done);
@@ -191,9 +191,9 @@ impl<S: Steps> Source for FromSteps<S> {
         self.ended = resident(&mut self.steps, |steps| {
             let mut rhythm = cx.rhythm_of_items(1);
             let mut left = cx.give_len();
-            let mut core = Core::new(cx, &mut out[0]);
+            let mut cold = ColdPart::new(cx, &mut out[0]);
             // SAFETY: O1: dropped at the end of this closure.
-            let mut output = unsafe { Output::open(&mut core) };
+            let mut output = unsafe { Output::open(&mut cold) };
             if !owns {
                 // Looks between would keep what the loop needs out of registers.
                 return steps.go(left, &mut |item| {
@@ -228,7 +228,7 @@ impl<S: Steps> Source for FromSteps<S> {
 /// `None` at the end, and after a panic.
 pub(crate) struct ForEach<S, F>(pub(crate) Option<(S, F)>);
 
-impl<S: Steps, F: FnMut(S::Item) + Send> Source for ForEach<S, F> {
+impl<S: Steps, F: FnMut(S::Item) + Send> Supply for ForEach<S, F> {
     fn give(&mut self, cx: &Cx<'_>, _out: &mut [Sender<'_>]) -> Result<Flow, BoxError> {
         // Locals can live in registers; behind `self` each item would cost loads and stores.
         let Some(mut chain) = self.0.take().map(Guarded::new) else { return Ok(Flow::Done) };

@@ -1,7 +1,7 @@
 //! A kernel that runs on one worker at a time: its code and the ends of its edges, under one claim.
 
 use super::io::Scratch;
-use super::{Cx, Flow, Held, Outcome, Outside, Ported, Source, WORTH_WAKING, Why, Work, ported};
+use super::{Cx, Flow, Held, Outcome, Outside, Ported, Supply, WORTH_WAKING, Why, Work, ported};
 use crate::block::Block;
 use crate::edge::{Edge, Receiver, Sender};
 use crate::error::{BoxError, Payload, resume};
@@ -22,7 +22,7 @@ pub(crate) struct Task<'r> {
 }
 
 enum Code<'r> {
-    Source(&'r mut (dyn Source + 'r), Option<&'r dyn Outside>),
+    Source(&'r mut (dyn Supply + 'r), Option<&'r dyn Outside>),
     /// With what it looks at of its input while the end itself is in use.
     Sequential(&'r mut (dyn Work + 'r), Arc<Edge>),
     Ported(&'r mut (dyn Ported + 'r), Scratch),
@@ -34,7 +34,7 @@ impl<'r> Task<'r> {
     }
 
     pub(crate) fn source(
-        source: &'r mut (dyn Source + 'r),
+        source: &'r mut (dyn Supply + 'r),
         outside: Option<&'r dyn Outside>,
         outs: Vec<Sender<'r>>,
     ) -> Self {
@@ -111,7 +111,7 @@ impl<'r> Task<'r> {
             while let Some(block) = input.take() {
                 lost += input.edge().messages_of(&block);
                 cx.close_block(block);
-                cx.settle(input.edge());
+                cx.used_up(input.edge());
             }
         }
         let mut panics = Vec::new();
@@ -174,7 +174,7 @@ pub(crate) fn hung_up(outs: &[Sender<'_>]) -> bool {
 
 /// One activation of a source: up to a quantum of blocks.
 fn drive_source(
-    source: &mut dyn Source,
+    source: &mut dyn Supply,
     outside: Option<&dyn Outside>,
     outs: &mut [Sender<'_>],
     cx: &Cx<'_>,
@@ -356,7 +356,7 @@ fn drive_sequential(
                     cx.close_block(block);
                 }
                 cx.arrive();
-                cx.settle(edge);
+                cx.used_up(edge);
                 if work.is_done() {
                     break Why::Done;
                 }

@@ -2,7 +2,7 @@
 
 use super::Cx;
 use super::given::Given;
-use super::output::{Core, Output};
+use super::output::{ColdPart, Output};
 use super::{SharedWork, Work};
 use crate::block::Block;
 use crate::edge::{Edge, Sender};
@@ -60,9 +60,9 @@ where
 {
     fn run(&mut self, cx: &Cx<'_>, out: &mut [Sender<'_>], block: &mut Option<Block>) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::new(cx, &mut out[0]);
+        let mut cold = ColdPart::new(cx, &mut out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         Self::slide(cx, (self.peek, self.pop), block, &mut output, &mut self.kernel)
     }
 }
@@ -81,9 +81,9 @@ where
         given: &mut Given<'_>,
     ) -> Result<(), BoxError> {
         let block = block.as_mut().expect("an activation has a block");
-        let mut core = Core::chained(cx, given, 0, &out[0]);
+        let mut cold = ColdPart::chained(cx, given, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         while block.unread() > 0 {
             Self::slide(cx, (self.peek, self.pop), block, &mut output, &self.kernel)?;
             if cx.left.get() {

@@ -3,7 +3,7 @@
 use super::each::{each, pace};
 use super::given::Given;
 use super::in_place::cut;
-use super::output::{Core, Output};
+use super::output::{ColdPart, Output};
 use super::{Cx, SharedWork};
 use crate::block::Block;
 use crate::edge::Edge;
@@ -61,9 +61,9 @@ where
         let state = Some(free.unwrap_or_else(&self.init));
         let mut lent = Lent { state, free: &self.free, spoilt: &self.spoilt };
         let state = lent.state.as_mut().expect("it was just put there");
-        let mut core = Core::chained(cx, given, 0, &out[0]);
+        let mut cold = ColdPart::chained(cx, given, 0, &out[0]);
         // SAFETY: O1: dropped at the end of this function.
-        let mut output = unsafe { Output::open(&mut core) };
+        let mut output = unsafe { Output::open(&mut cold) };
         each(cx, block, &mut output, const { pace::<(F, S)>() }, |message, output| {
             (self.kernel)(state, message, output)
         })

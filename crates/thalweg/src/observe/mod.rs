@@ -98,7 +98,7 @@ impl Eyes {
 }
 
 /// A run that is looked at.
-pub(crate) trait Look: Sync {
+pub(crate) trait Observed: Sync {
     /// What it counts now.
     fn snapshot(&self) -> Snapshot;
     /// What it begins with; `None` if all its workers go on whatever is allowed.
@@ -136,7 +136,7 @@ pub(crate) struct Pane {
 struct State {
     /// Runs that began.
     runs: u64,
-    now: Option<&'static dyn Look>,
+    now: Option<&'static dyn Observed>,
     /// Of the run before.
     last: Option<Snapshot>,
     bounds: Bounds,
@@ -148,9 +148,9 @@ impl Pane {
     }
 
     /// Lets `run` be seen until what this gives is dropped.
-    pub(crate) fn show<'a>(&'a self, run: &'a dyn Look) -> Shown<'a> {
+    pub(crate) fn show<'a>(&'a self, run: &'a dyn Observed) -> Shown<'a> {
         // SAFETY: O1, `run` outlives `Shown`, which takes the reference away before its borrow ends. It is never leaked: it is a local of `exec::run`.
-        let run: &'static dyn Look = unsafe { std::mem::transmute::<&'a dyn Look, &'static dyn Look>(run) };
+        let run: &'static dyn Observed = unsafe { std::mem::transmute::<&'a dyn Observed, &'static dyn Observed>(run) };
         let mut state = self.lock();
         state.runs += 1;
         state.now = Some(run);

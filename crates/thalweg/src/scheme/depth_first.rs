@@ -3,11 +3,11 @@
 //! After a kernel handed something on, its consumer is next: the block is still in this core's cache. When nothing is left below, go up to who
 //! can give more. A kernel takes several blocks at a time, so that two workers on one chain do not follow each other step by step.
 
-use super::{Choice, Entry, Event, Policy, Setup, Threads, View};
+use super::{Choice, Event, Policy, Recipe, Setup, Threads, View};
 
-pub(super) const SCHEMES: &[Entry] = &[Entry {
+pub(super) const SCHEMES: &[Recipe] = &[Recipe {
     threads: Threads::Elastic,
-    ..Entry::new(
+    ..Recipe::new(
         "depth_first",
         "carries blocks down the graph while they are in the cache; finds the number of workers by trying",
         &make,

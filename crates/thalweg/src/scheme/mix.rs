@@ -2,18 +2,18 @@
 //! as help, or when a worker finds nothing else.
 
 use super::pw::PollingWorker;
-use super::{Entry, HELP, NEW_HELP, Policy, Setup};
+use super::{HELP, NEW_HELP, Policy, Recipe, Setup};
 
-pub(super) const SCHEMES: &[Entry] = &[
-    Entry {
+pub(super) const SCHEMES: &[Recipe] = &[
+    Recipe {
         on_full: HELP,
-        ..Entry::new(
+        ..Recipe::new(
             "mix",
             "polling workers; a full queue's consumer runs on the producer's core; kernels hinted * 0 run only so (BLQ)",
             &make,
         )
     },
-    Entry { on_full: NEW_HELP, ..Entry::new("mix_dyn", "as mix, and queues grow first (BLQ)", &make) },
+    Recipe { on_full: NEW_HELP, ..Recipe::new("mix_dyn", "as mix, and queues grow first (BLQ)", &make) },
 ];
 
 fn make(setup: &Setup<'_>) -> Box<dyn Policy> {

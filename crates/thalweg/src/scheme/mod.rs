@@ -18,9 +18,10 @@ use crate::edge::Storage;
 use crate::error::{Error, Refusal, Result};
 use crate::partition::Partition;
 use crate::topology::Topology;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location;
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::thread;
 
 /// What came of trying to activate a kernel.
@@ -114,7 +115,7 @@ type Make = &'static (dyn Fn(&Setup<'_>) -> Box<dyn Policy> + Sync);
 
 /// A scheme.
 #[derive(Clone, Copy)]
-struct Entry {
+struct Recipe {
     name: &'static str,
     about: &'static str,
     make: Make,
@@ -127,7 +128,7 @@ struct Entry {
     restricted: bool,
 }
 
-impl Entry {
+impl Recipe {
     /// Polling workers, as many as asked for, and queues of fixed size.
     const fn new(name: &'static str, about: &'static str, make: Make) -> Self {
         Self { name, about, make, quantum: 8, on_full: POLL, threads: Threads::Fixed, storage: None, restricted: false }
@@ -144,10 +145,10 @@ const HELP: OnFull = OnFull { grow: false, help: true };
 const NEW_HELP: OnFull = OnFull { grow: true, help: true };
 
 /// Every scheme there is, file by file; the first is the default.
-const ALL: &[&[Entry]] =
+const ALL: &[&[Recipe]] =
     &[depth_first::SCHEMES, raft::SCHEMES, pw::SCHEMES, mix::SCHEMES, one_shot::SCHEMES, random::SCHEMES, qes::SCHEMES];
 
-fn all() -> impl Iterator<Item = &'static Entry> {
+fn all() -> impl Iterator<Item = &'static Recipe> {
     ALL.iter().copied().flatten()
 }
 
@@ -162,7 +163,7 @@ fn all() -> impl Iterator<Item = &'static Entry> {
 /// ```
 #[derive(Clone, Copy)]
 pub struct Scheme {
-    entry: Entry,
+    entry: Recipe,
     /// Where a policy of the user's own was given.
     place: Option<&'static Location<'static>>,
     workers: Option<usize>,
@@ -231,7 +232,7 @@ impl Scheme {
     #[track_caller]
     pub fn custom(name: &'static str, make: &'static (dyn Fn(&Setup<'_>) -> Box<dyn Policy> + Sync)) -> Self {
         let place = Some(Location::caller());
-        Self { entry: Entry::new(name, "a policy of its own", make), place, ..Self::default() }
+        Self { entry: Recipe::new(name, "a policy of its own", make), place, ..Self::default() }
     }
 
     /// What is done at once when a kernel finds its output full.
@@ -480,7 +481,7 @@ pub struct View<'a> {
     partition: Option<&'a Partition>,
     worker: usize,
     workers: usize,
-    random: Cell<u64>,
+    random: RefCell<Xorshift>,
 }
 
 impl<'a> View<'a> {
@@ -491,7 +492,7 @@ impl<'a> View<'a> {
         worker: usize,
         workers: usize,
     ) -> Self {
-        let random = Cell::new(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(worker as u64 + 1));
+        let random = Xorshift::from_state(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(worker as u64 + 1)).into();
         Self { topology, board, partition, worker, workers, random }
     }
 
@@ -579,14 +580,9 @@ impl<'a> View<'a> {
         self.find_ready(start).map_or(Choice::Sleep, Choice::Run)
     }
 
-    /// A number from xorshift64*: cheap, and good enough to choose among kernels.
+    /// Good enough to choose among kernels.
     fn random(&self) -> u64 {
-        let mut x = self.random.get();
-        x ^= x >> 12;
-        x ^= x << 25;
-        x ^= x >> 27;
-        self.random.set(x);
-        x.wrapping_mul(0x2545_F491_4F6C_DD1D)
+        self.random.borrow_mut().number()
     }
 
     /// A random number below `bound`.

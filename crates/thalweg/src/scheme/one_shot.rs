@@ -1,11 +1,11 @@
 //! BLQ's one-shot tasks (§3.5.1): what a source gives runs to completion, kernel after kernel down to the end of the graph, before more is given.
 
-use super::{Choice, Entry, Event, HELP, Policy, Setup, View};
+use super::{Choice, Event, HELP, Policy, Recipe, Setup, View};
 
-pub(super) const SCHEMES: &[Entry] = &[Entry {
+pub(super) const SCHEMES: &[Recipe] = &[Recipe {
     quantum: 1,
     on_full: HELP,
-    ..Entry::new("one_shot", "each block runs from the source to the end of the graph at once (BLQ)", &make)
+    ..Recipe::new("one_shot", "each block runs from the source to the end of the graph at once (BLQ)", &make)
 }];
 
 struct OneShot {

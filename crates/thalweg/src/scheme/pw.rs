@@ -1,10 +1,10 @@
 //! BLQ's polling workers (§3.5.1): each goes round its kernels, tries every one, and yields after a number of attempts in vain.
 
-use super::{Choice, Entry, Event, NEW, Policy, Setup, View};
+use super::{Choice, Event, NEW, Policy, Recipe, Setup, View};
 
-pub(super) const SCHEMES: &[Entry] = &[
-    Entry::new("pw", "polling workers take turns over their kernels, queues of fixed size (BLQ)", &make),
-    Entry { on_full: NEW, ..Entry::new("pw_dyn", "polling workers, queues that grow (BLQ)", &make) },
+pub(super) const SCHEMES: &[Recipe] = &[
+    Recipe::new("pw", "polling workers take turns over their kernels, queues of fixed size (BLQ)", &make),
+    Recipe { on_full: NEW, ..Recipe::new("pw_dyn", "polling workers, queues that grow (BLQ)", &make) },
 ];
 
 /// Attempts in vain before a worker yields, as in the authors' runtime, and yields before it sleeps.

@@ -5,20 +5,20 @@
 //! activation, there are no ready queues: "select a thread of kernel k" is "try to activate k". And a wait is seen before an activation, not within one,
 //! so PRS decides then, while the wait goes on, not at the end of the activation, when it is over.
 
-use super::{Choice, Entry, Event, Policy, Setup, View};
+use super::{Choice, Event, Policy, Recipe, Setup, View};
 
-pub(super) const SCHEMES: &[Entry] = &[
-    Entry::new(
+pub(super) const SCHEMES: &[Recipe] = &[
+    Recipe::new(
         "qes",
         "empty: go to the producer, full: go to the consumer (DANBI's queue event-based scheduling)",
         &plain,
     ),
-    Entry::new(
+    Recipe::new(
         "qes_pss",
         "qes, and moves on early with a probability that follows how full the queues are (DANBI)",
         &speculative,
     ),
-    Entry::new("qes_pss_prs", "qes_pss, and goes anywhere after waiting long for a turn (DANBI)", &speculative_random),
+    Recipe::new("qes_pss_prs", "qes_pss, and goes anywhere after waiting long for a turn (DANBI)", &speculative_random),
 ];
 
 /// The constant C of PRS: after T waits in a row a worker goes anywhere with probability `min(T / C, 1)`.

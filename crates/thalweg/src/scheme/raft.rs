@@ -1,21 +1,21 @@
 //! RaftLib's scheme: a thread for each kernel. A thread that finds nothing polls, then yields, then sleeps. Queues have a fixed size; or, as
 //! with RaftLib's own monitor, one that was full doubles (BLQ, §4.3).
 
-use super::{Choice, Entry, Event, NEW, Policy, Setup, Threads, View};
+use super::{Choice, Event, NEW, Policy, Recipe, Setup, Threads, View};
 use crate::edge::Storage;
 
-pub(super) const SCHEMES: &[Entry] = &[
-    Entry {
+pub(super) const SCHEMES: &[Recipe] = &[
+    Recipe {
         threads: Threads::PerKernel,
         restricted: true,
-        ..Entry::new("raft", "a thread for each kernel, queues of fixed size (RaftLib)", &make)
+        ..Recipe::new("raft", "a thread for each kernel, queues of fixed size (RaftLib)", &make)
     },
-    Entry {
+    Recipe {
         threads: Threads::PerKernel,
         restricted: true,
         on_full: NEW,
         storage: Some(Storage::Growing),
-        ..Entry::new("raft_dyn", "a thread for each kernel, queues that grow (RaftLib, BLQ)", &make)
+        ..Recipe::new("raft_dyn", "a thread for each kernel, queues that grow (RaftLib, BLQ)", &make)
     },
 ];
 

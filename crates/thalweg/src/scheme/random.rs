@@ -1,9 +1,9 @@
 //! Random work stealing, DANBI's baseline (§IV): a worker takes any kernel that has something to do, whatever its queues look like.
 
-use super::{Choice, Entry, Event, Policy, Setup, View};
+use super::{Choice, Event, Policy, Recipe, Setup, View};
 
-pub(super) const SCHEMES: &[Entry] =
-    &[Entry::new("random", "workers pick kernels at random (DANBI's baseline)", &make)];
+pub(super) const SCHEMES: &[Recipe] =
+    &[Recipe::new("random", "workers pick kernels at random (DANBI's baseline)", &make)];
 
 struct Random;
 

@@ -60,7 +60,7 @@ impl Charges {
     }
 
     /// Every charge was dropped once, and of those that went off each is one of the failures. Gives the other ones.
-    fn settle(&self, error: &Error, least: usize) -> Vec<(String, String)> {
+    fn other_failures(&self, error: &Error, least: usize) -> Vec<(String, String)> {
         let Error::Failed { failures, .. } = error else { panic!("{error}") };
         let went_off = |failure: &&Failure| matches!(&failure.cause, Cause::Panic(text) if text == "boom");
         let told = failures.iter().filter(went_off).count();
@@ -185,7 +185,7 @@ fn panic_among_charges(kind: Kind, scheme: Scheme) {
     build(&mut graph, kind, &charges);
     let error = graph.run(scheme).unwrap_err();
     drop(graph);
-    let others = charges.settle(&error, 0);
+    let others = charges.other_failures(&error, 0);
     let [(kernel, text)] = &others[..] else { panic!("{error}") };
     assert!(kernel == "bad" || kind == Kind::Update, "{error}");
     assert_eq!(text, "unlucky");
@@ -246,7 +246,7 @@ fn what_is_left_of_a_cancelled_run_may_panic_any_number_of_times() {
             graph += cancels >> sinks[1];
             let error = graph.run(Scheme::default().workers(workers)).unwrap_err();
             drop(graph);
-            assert_eq!(charges.settle(&error, 100), []);
+            assert_eq!(charges.other_failures(&error, 100), []);
             let Error::Failed { failures, report } = error else { unreachable!("it is settled") };
             assert_eq!(report.end, End::Cancelled);
             assert_eq!(failures.iter().filter(|failure| failure.kernel == "ignores").count(), 100);
@@ -279,7 +279,7 @@ fn what_a_finished_kernel_did_not_take_may_panic_any_number_of_times() {
             graph += source >> leaves;
             let error = graph.run(Scheme::default().workers(workers)).unwrap_err();
             drop(graph);
-            assert_eq!(charges.settle(&error, 100), []);
+            assert_eq!(charges.other_failures(&error, 100), []);
         });
     }
 }
@@ -297,7 +297,7 @@ fn a_stall_is_told_though_destructors_panic_after_it() {
             graph += source >> ignores;
             let error = graph.run(Scheme::default().workers(workers)).unwrap_err();
             drop(graph);
-            let others = charges.settle(&error, 20);
+            let others = charges.other_failures(&error, 20);
             let [(kernel, text)] = &others[..] else { panic!("{error}") };
             assert_eq!(kernel, "ignores");
             assert!(text.starts_with("it cannot go on at in: 20 messages are there, it asks for 50"), "{text}");

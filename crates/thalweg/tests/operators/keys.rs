@@ -7,16 +7,13 @@ use std::fmt::Debug;
 use thalweg::operators::KeyBy;
 use thalweg::prelude::*;
 use thalweg_sync::atomic::{AtomicU64, Ordering::*};
+use thalweg_sync::random::Xorshift;
 use thalweg_sync::sync::Arc;
 
 /// Numbers without a pattern, of few keys, of which some are frequent.
 fn numbers() -> Vec<u64> {
-    let mut x = 1_u64;
-    let next = |_| {
-        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        x >> 33
-    };
-    (0..4000).map(next).collect()
+    let mut random = Xorshift::new(1);
+    (0..4000).map(|_| random.number() >> 33).collect()
 }
 
 fn key(x: &u64) -> u64 {

@@ -33,9 +33,9 @@ use thalweg_sync::sync::Arc;
 /// |-----------|---------------|
 /// | version   | item; 0: none |
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Word(u64);
+struct Versioned(u64);
 
-impl Word {
+impl Versioned {
     const ITEM: u32 = 40;
 
     fn item(self) -> u64 {
@@ -56,9 +56,9 @@ impl Word {
 ///
 /// Nobody begins to push into a segment from which there was a pop, so there are at most `k` of those and one for each thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Place(u64);
+struct SegmentMark(u64);
 
-impl Place {
+impl SegmentMark {
     fn segment(self) -> u64 {
         self.0 >> 16
     }
@@ -105,7 +105,7 @@ impl KFifo {
 
     /// False if the first segment still has items, and all others are in use. `item` is neither 0 nor has more than 40 bits.
     pub(crate) fn try_push(&mut self, item: u64) -> bool {
-        debug_assert!(item != 0 && item >> Word::ITEM == 0);
+        debug_assert!(item != 0 && item >> Versioned::ITEM == 0);
         let Self { shared, rng } = self;
         loop {
             let (tail, head) = (shared.tail(), shared.head());
@@ -156,34 +156,39 @@ impl KFifo {
 }
 
 impl Shared {
-    fn head(&self) -> Place {
-        Place(self.head.load(SeqCst))
+    fn head(&self) -> SegmentMark {
+        SegmentMark(self.head.load(SeqCst))
     }
 
-    fn tail(&self) -> Place {
-        Place(self.tail.load(SeqCst))
+    fn tail(&self) -> SegmentMark {
+        SegmentMark(self.tail.load(SeqCst))
     }
 
     fn segments(&self) -> u64 {
         (self.slots.len() / self.k) as u64
     }
 
-    fn advance(&self, end: &AtomicU64, from: Place) {
+    fn advance(&self, end: &AtomicU64, from: SegmentMark) {
         // The exchange fails if another end has advanced the place, or raised its version.
         let _ = end.compare_exchange(from.0, from.next().0, SeqCst, SeqCst);
     }
 
     /// A slot of that segment that `fits`, the first one from a slot that is drawn, and its word.
-    fn find(&self, place: Place, rng: &mut Rng, fits: impl Fn(Word) -> bool) -> Option<(&AtomicU64, Word)> {
+    fn find(
+        &self,
+        place: SegmentMark,
+        rng: &mut Rng,
+        fits: impl Fn(Versioned) -> bool,
+    ) -> Option<(&AtomicU64, Versioned)> {
         let first = (place.segment() % self.segments()) as usize * self.k;
         let segment = &self.slots[first..first + self.k];
         let (before, from) = segment.split_at(rng.below(self.k));
-        let mut words = from.iter().chain(before).map(|slot| (slot, Word(slot.load(SeqCst))));
+        let mut words = from.iter().chain(before).map(|slot| (slot, Versioned(slot.load(SeqCst))));
         words.find(|(_, word)| fits(*word))
     }
 
     /// Whether the item that was put into the segment at `tail` is in the queue. If not, it is taken out again.
-    fn counts(&self, tail: Place, slot: &AtomicU64, new: Word) -> bool {
+    fn counts(&self, tail: SegmentMark, slot: &AtomicU64, new: Versioned) -> bool {
         if slot.load(SeqCst) != new.0 {
             // A pop has it.
             return true;

@@ -5,7 +5,7 @@
 use serde_json::json;
 use std::path::Path;
 use std::process::ExitCode;
-use thalweg_lab::micro::{ALL, Place, cycles_nanos};
+use thalweg_lab::micro::{ALL, Hardware, cycles_nanos};
 use thalweg_sync::{engine, thread};
 
 /// A cache as the system describes it: its size in KiB, and its ways.
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
         eprintln!("warning: CPUs {one} and {other} are threads of one core; lines between cores are not measured");
     }
     let [l1, l2, llc] = caches();
-    let place = Place { cpus: [one, other], l1: l1.kib << 10, l2: l2.kib << 10 };
+    let place = Hardware { cpus: [one, other], l1: l1.kib << 10, l2: l2.kib << 10 };
     let cache = |cache: Cache| json!({ "kib": cache.kib, "ways": cache.ways });
     let head = json!({
         "processor": processor(), "cpus": cpus.len(), "measured": place.cpus, "smt": siblings.len().max(1),

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-use crate::micro::{ALL, Micro, Place};
+use crate::micro::{ALL, Hardware, Micro};
 use serde_json::{Value, json};
 use thalweg_figure::Spread;
 use thalweg_sim::{Failure, Machine, Simulation};
@@ -110,9 +110,9 @@ impl Native {
         self.figures[name].median / self.cycle_nanos
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> Hardware {
         let bytes = |(kib, _): Cache| (kib as usize) << 10;
-        Place { cpus: [0, 1], l1: bytes(self.caches[0]), l2: bytes(self.caches[1]) }
+        Hardware { cpus: [0, 1], l1: bytes(self.caches[0]), l2: bytes(self.caches[1]) }
     }
 
     /// The machine file with these latencies.
@@ -294,7 +294,7 @@ time_slice = 3000000
 }
 
 /// Nanoseconds for a round on a modelled machine.
-fn simulate(machine: &Machine, place: &Place, micro: &Micro) -> Result<f64, Failure> {
+fn simulate(machine: &Machine, place: &Hardware, micro: &Micro) -> Result<f64, Failure> {
     let simulation = Simulation::new(machine.clone()).threads(2).stack_bytes(1 << 20);
     let rounds = micro.rounds.1 / if cfg!(test) { 20 } else { 1 };
     simulation.try_run(|| micro.run(place, rounds)).map(|(nanos, _)| nanos)

@@ -1,6 +1,7 @@
 //! What caches and lines cost.
 
-use super::{Place, between, each, on_first};
+use super::{Hardware, between, each, on_first};
+use crate::lcg::Lcg;
 use std::hint::black_box;
 use thalweg_sync::atomic::{AtomicU64, Ordering::*};
 use thalweg_sync::{CachePadded, hint::code, spin, time};
@@ -45,10 +46,9 @@ fn black_box_register(value: u64) -> u64 {
 /// So many lines, of which each says which is next, in an order that no prefetcher guesses: one cycle through all (Sattolo's shuffle).
 fn chain(count: usize) -> Vec<Line> {
     let mut order: Vec<usize> = (0..count).collect();
-    let mut seed = 1_u64;
+    let mut random = Lcg::new();
     for last in (1..count).rev() {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        order.swap(last, (seed >> 33) as usize % last);
+        order.swap(last, random.number(33) as usize % last);
     }
     order.iter().map(|&next| Line(AtomicU64::new(next as u64))).collect()
 }
@@ -59,7 +59,7 @@ fn follow(lines: &[Line], from: usize, steps: u64) -> usize {
 }
 
 /// Follows a chain through `bytes` bytes of lines.
-fn chase(place: &Place, bytes: usize, rounds: u64) -> f64 {
+fn chase(place: &Hardware, bytes: usize, rounds: u64) -> f64 {
     let count = (bytes / 64).max(2);
     let lines = chain(count);
     on_first(place, || {
@@ -72,26 +72,26 @@ fn chase(place: &Place, bytes: usize, rounds: u64) -> f64 {
     })
 }
 
-pub(crate) fn l1(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn l1(place: &Hardware, rounds: u64) -> f64 {
     chase(place, place.l1 / 2, rounds)
 }
 
-pub(crate) fn l2(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn l2(place: &Hardware, rounds: u64) -> f64 {
     chase(place, place.l2 / 2, rounds)
 }
 
-pub(crate) fn llc(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn llc(place: &Hardware, rounds: u64) -> f64 {
     chase(place, place.l2 * 3, rounds)
 }
 
 /// More than any cache holds; building the chain through it takes long without optimisation.
 const BEYOND_CACHES: usize = if cfg!(test) { 8 << 20 } else { 512 << 20 };
 
-pub(crate) fn memory(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn memory(place: &Hardware, rounds: u64) -> f64 {
     chase(place, BEYOND_CACHES, rounds)
 }
 
-pub(crate) fn pause(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn pause(place: &Hardware, rounds: u64) -> f64 {
     on_first(place, || {
         let start = time::now();
         (0..rounds).for_each(|_| spin::relax(1));
@@ -100,7 +100,7 @@ pub(crate) fn pause(place: &Place, rounds: u64) -> f64 {
 }
 
 /// A number goes there in one word and back in another, which may be the same.
-fn ball(place: &Place, rounds: u64, there: &AtomicU64, back: &AtomicU64) -> f64 {
+fn ball(place: &Hardware, rounds: u64, there: &AtomicU64, back: &AtomicU64) -> f64 {
     let go = |from: &AtomicU64, to: &AtomicU64, turn: u64| {
         spin::hold(|| (from.load(Acquire) == turn).then_some(()));
         to.store(turn + 1, Release);
@@ -116,13 +116,13 @@ fn ball(place: &Place, rounds: u64, there: &AtomicU64, back: &AtomicU64) -> f64 
     )
 }
 
-pub(crate) fn round_trip(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn round_trip(place: &Hardware, rounds: u64) -> f64 {
     let word = CachePadded(AtomicU64::new(0));
     ball(place, rounds, &word, &word)
 }
 
 /// Follows a chain of lines that another core has written since.
-pub(crate) fn taken(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn taken(place: &Hardware, rounds: u64) -> f64 {
     const LINES: u64 = 256;
     let lines = chain(LINES as usize);
     let turns = rounds.div_ceil(LINES);
@@ -152,12 +152,12 @@ pub(crate) fn taken(place: &Place, rounds: u64) -> f64 {
     )
 }
 
-pub(crate) fn each_way(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn each_way(place: &Hardware, rounds: u64) -> f64 {
     let [there, back] = [CachePadded(AtomicU64::new(0)), CachePadded(AtomicU64::new(0))];
     ball(place, rounds, &there, &back)
 }
 
-fn alone(place: &Place, rounds: u64, change: impl Fn(&AtomicU64) + Sync) -> f64 {
+fn alone(place: &Hardware, rounds: u64, change: impl Fn(&AtomicU64) + Sync) -> f64 {
     let word = CachePadded(AtomicU64::new(0));
     let nanos = on_first(place, || {
         let start = time::now();
@@ -168,7 +168,7 @@ fn alone(place: &Place, rounds: u64, change: impl Fn(&AtomicU64) + Sync) -> f64 
     nanos
 }
 
-fn contended(place: &Place, rounds: u64, change: impl Fn(&AtomicU64) + Sync) -> f64 {
+fn contended(place: &Hardware, rounds: u64, change: impl Fn(&AtomicU64) + Sync) -> f64 {
     let word = CachePadded(AtomicU64::new(0));
     let half = rounds / 2;
     let nanos = between(
@@ -197,31 +197,31 @@ fn exchange(word: &AtomicU64) {
     }
 }
 
-pub(crate) fn add_alone(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn add_alone(place: &Hardware, rounds: u64) -> f64 {
     alone(place, rounds, add)
 }
 
-pub(crate) fn add_contended(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn add_contended(place: &Hardware, rounds: u64) -> f64 {
     contended(place, rounds, add)
 }
 
-pub(crate) fn exchange_alone(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn exchange_alone(place: &Hardware, rounds: u64) -> f64 {
     alone(place, rounds, exchange)
 }
 
-pub(crate) fn exchange_contended(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn exchange_contended(place: &Hardware, rounds: u64) -> f64 {
     contended(place, rounds, exchange)
 }
 
 /// Instructions for a number of a stream on either side, the loop's among them: unrolled, nineteen for eight, on x86-64.
 const EACH: u64 = 2;
 
-pub(crate) fn stream(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn stream(place: &Hardware, rounds: u64) -> f64 {
     streamed(place, rounds, |item, number| item.store(number, Relaxed))
 }
 
 /// Between two stores to a line of the stream there is one to a line that nobody reads.
-pub(crate) fn stream_shown(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn stream_shown(place: &Hardware, rounds: u64) -> f64 {
     let shown = CachePadded(AtomicU64::new(0));
     streamed(place, rounds, |item, number| {
         item.store(number, Relaxed);
@@ -230,7 +230,7 @@ pub(crate) fn stream_shown(place: &Place, rounds: u64) -> f64 {
 }
 
 /// Numbers through a ring of 4096, of which one side writes an eighth while the other reads another.
-fn streamed(place: &Place, rounds: u64, write: impl Fn(&AtomicU64, u64) + Sync) -> f64 {
+fn streamed(place: &Hardware, rounds: u64, write: impl Fn(&AtomicU64, u64) + Sync) -> f64 {
     const RING: u64 = 4096;
     const BLOCK: u64 = RING / 8;
     let ring: Vec<AtomicU64> = (0..RING).map(|_| AtomicU64::new(0)).collect();

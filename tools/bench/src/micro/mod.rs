@@ -32,12 +32,12 @@ pub struct Micro {
     pub native_only: bool,
     /// What of it the model leaves out, where it is known to be off for that; else nothing.
     pub unmodelled: &'static str,
-    run: fn(&Place, u64) -> f64,
+    run: fn(&Hardware, u64) -> f64,
 }
 
 /// Where threads run, and how large the caches are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Hardware {
     /// The CPUs of the two threads.
     pub cpus: [usize; 2],
     /// The size of a first-level cache in bytes.
@@ -52,12 +52,12 @@ impl Micro {
     /// # Panics
     ///
     /// If a message was lost, or changed.
-    pub fn run(&self, place: &Place, rounds: u64) -> f64 {
+    pub fn run(&self, place: &Hardware, rounds: u64) -> f64 {
         (self.run)(place, rounds)
     }
 }
 
-const fn micro(name: &'static str, what: &'static str, rounds: (u64, u64), run: fn(&Place, u64) -> f64) -> Micro {
+const fn micro(name: &'static str, what: &'static str, rounds: (u64, u64), run: fn(&Hardware, u64) -> f64) -> Micro {
     Micro { name, what, rounds, native_only: false, unmodelled: "", run }
 }
 
@@ -120,7 +120,7 @@ pub const ALL: [Micro; 19] = [
 ];
 
 /// Runs the two on a CPU each, from the same moment on; gives what `second` gives. The measured time is its own matter.
-fn between<R: Send>(place: &Place, first: impl FnOnce() + Send, second: impl FnOnce() -> R + Send) -> R {
+fn between<R: Send>(place: &Hardware, first: impl FnOnce() + Send, second: impl FnOnce() -> R + Send) -> R {
     let ready = CachePadded(AtomicUsize::new(0));
     let meet = |cpu: usize| {
         // A container may refuse: then the system decides.
@@ -143,7 +143,7 @@ fn between<R: Send>(place: &Place, first: impl FnOnce() + Send, second: impl FnO
 }
 
 /// Runs `alone` on the first CPU. A thread of its own: who started it stays where it may run.
-fn on_first<R: Send>(place: &Place, alone: impl FnOnce() -> R + Send) -> R {
+fn on_first<R: Send>(place: &Hardware, alone: impl FnOnce() -> R + Send) -> R {
     let on_cpu = || {
         let _ = thread::pin_current(place.cpus[0]);
         alone()
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn every_measurement_runs_and_has_its_own_name() {
-        let place = Place { cpus: [0, 1], l1: 32 << 10, l2: 256 << 10 };
+        let place = Hardware { cpus: [0, 1], l1: 32 << 10, l2: 256 << 10 };
         for (at, micro) in ALL.iter().enumerate() {
             assert!(micro.run(&place, 20) > 0.0, "{}", micro.name);
             assert!(ALL[..at].iter().all(|other| other.name != micro.name));

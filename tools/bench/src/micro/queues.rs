@@ -1,6 +1,6 @@
 //! Queues between one producer and one consumer.
 
-use super::{Place, between, each, on_first};
+use super::{Hardware, between, each, on_first};
 use std::num::NonZero;
 use thalweg_queue::Yield;
 use thalweg_queue::{Pop, Push, mpmc, research::lamport as lamports, spsc, spsc::fast_forward as ff};
@@ -21,7 +21,7 @@ const LOOPS: u64 = 15;
 
 /// Numbers go through a queue of so many instructions, one by one. What fills it for the first time is not measured.
 fn through(
-    place: &Place,
+    place: &Hardware,
     rounds: u64,
     instructions: u64,
     mut push: impl FnMut(Item) + Send,
@@ -55,7 +55,7 @@ const STAYS: &str = "the other side stays until the end";
 /// Numbers go through a queue whose ends lie in memory, as they do where code that is not inlined is handed them, and note there where they
 /// are, each in a line of its own.
 fn in_memory(
-    place: &Place,
+    place: &Hardware,
     rounds: u64,
     instructions: u64,
     (mut tx, mut rx): (impl Push<Item = Item> + Send, impl Pop<Item = Item> + Send),
@@ -79,13 +79,13 @@ fn in_memory(
     )
 }
 
-pub(crate) fn lamport(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn lamport(place: &Hardware, rounds: u64) -> f64 {
     let (mut tx, mut rx) = lamports::with_wait::<Item, _, lamports::Plain>(CAPACITY, Yield).expect(FITS);
     through(place, rounds, LAMPORT, move |item| tx.push(item).expect(STAYS), move || rx.pop().expect(STAYS))
 }
 
 /// Both sides by one thread, which waits for nobody.
-pub(crate) fn alone(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn alone(place: &Hardware, rounds: u64) -> f64 {
     let (mut tx, mut rx) = ff::with_wait::<Item, _>(CAPACITY, Yield).expect(FITS);
     on_first(place, || {
         let mut round = |number: u64| {
@@ -104,15 +104,15 @@ pub(crate) fn alone(place: &Place, rounds: u64) -> f64 {
     })
 }
 
-pub(crate) fn fast_forward(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn fast_forward(place: &Hardware, rounds: u64) -> f64 {
     in_memory(place, rounds, FAST_FORWARD, ff::with_wait::<Item, _>(CAPACITY, Yield).expect(FITS))
 }
 
-pub(crate) fn bbq_spsc(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn bbq_spsc(place: &Hardware, rounds: u64) -> f64 {
     in_memory(place, rounds, BBQ_SPSC, spsc::with_wait::<Item, _>(8, CAPACITY / 8, Yield).expect(FITS))
 }
 
-pub(crate) fn bbq_shared(place: &Place, rounds: u64) -> f64 {
+pub(crate) fn bbq_shared(place: &Hardware, rounds: u64) -> f64 {
     let (tx, rx) = mpmc::with_capacity_and_wait::<Item, _>(CAPACITY, Yield).expect(FITS);
     through(place, rounds, BBQ_SHARED, move |item| tx.push(item).expect(STAYS), move || rx.pop().expect(STAYS))
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 use thalweg_task::{Runtime, fork};
 
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Role::*, Sample};
+use crate::lcg::Lcg;
 use crate::machine::{Timing, timed};
 
 /// The entry for the registry.
@@ -199,13 +200,8 @@ impl Program for Quicksort {
             let (left, right) = numbers.split_at_mut(middle);
             B::both(|| sort::<B>(left), || sort::<B>(&mut right[1..]));
         }
-        let mut seed = 1_u64;
-        let mut numbers: Vec<u64> = (0..size)
-            .map(|_| {
-                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                seed >> 16
-            })
-            .collect();
+        let mut random = Lcg::new();
+        let mut numbers: Vec<u64> = (0..size).map(|_| random.number(16)).collect();
         let sum = numbers.iter().fold(0, |sum: u64, &n| sum.wrapping_add(n));
         let ((), timing) = B::timed(|| sort::<B>(&mut numbers))?;
         let same = sum == numbers.iter().fold(0, |sum: u64, &n| sum.wrapping_add(n));

@@ -144,7 +144,7 @@ fn pop_some(log: &mut Log<Queue<u64>>, rx: &Consumer, attempts: u64) -> u64 {
 }
 
 /// Pops what is left. What was pushed was popped, now or before, or is counted as dropped.
-fn settle(log: &mut Log<Queue<u64>>, rx: &Consumer, pushed: u64, mut popped: u64) {
+fn pop_the_rest(log: &mut Log<Queue<u64>>, rx: &Consumer, pushed: u64, mut popped: u64) {
     while pop_one(log, rx).is_ok() {
         popped += 1;
     }
@@ -161,7 +161,7 @@ fn between(setup: &Setup, shape: [usize; 2], head: u64, pushes: u64, pops: u64) 
         let popped = pop_some(&mut log, &rx, pops);
         let (pushed, _tx) = producer.join().unwrap();
         assert_eq!(pushed, pushes, "alone, nobody is in the way of a producer");
-        settle(&mut log, &rx, pushed, popped);
+        pop_the_rest(&mut log, &rx, pushed, popped);
     })
 }
 
@@ -176,7 +176,7 @@ fn roles(setup: &Setup, entries: usize) -> Outcome {
         let pushed = push_some(&mut log, &tx, 20, 1);
         let popped = pop_some(&mut log, &rx, 1);
         let [their_pushed, their_popped] = other.join().unwrap();
-        settle(&mut log, &rx, pushed + their_pushed, popped + their_popped);
+        pop_the_rest(&mut log, &rx, pushed + their_pushed, popped + their_popped);
     })
 }
 
@@ -201,7 +201,7 @@ fn end(setup: &Setup) -> Outcome {
             }
         }
         let pushed = producer.join().unwrap();
-        settle(&mut log, &rx, pushed, popped);
+        pop_the_rest(&mut log, &rx, pushed, popped);
         assert_eq!(pop_one(&mut log, &rx), Err(TryPopError::Closed));
     })
 }
@@ -217,7 +217,7 @@ fn jump(setup: &Setup) -> Outcome {
         let pushed = push_some(&mut log, &tx, 0, 3);
         let popped = pop_some(&mut log, &rx, 1);
         let popped = popped + other.join().unwrap();
-        settle(&mut log, &rx, pushed, popped);
+        pop_the_rest(&mut log, &rx, pushed, popped);
     })
 }
 
@@ -236,7 +236,7 @@ fn handed(setup: &Setup) -> Outcome {
             move || pop_some(&mut log, &rx, 1)
         });
         let ([their_pushed, their_popped], popped) = (both.join().unwrap(), consumer.join().unwrap());
-        settle(&mut log, &rx, pushed + their_pushed, popped + their_popped);
+        pop_the_rest(&mut log, &rx, pushed + their_pushed, popped + their_popped);
     })
 }
 
@@ -256,7 +256,7 @@ fn begun(setup: &Setup) -> Outcome {
             move || push_some(&mut log, &tx, 2, 1)
         });
         let (their_pushed, popped) = (producer.join().unwrap(), consumer.join().unwrap());
-        settle(&mut log, &rx, pushed + their_pushed, popped);
+        pop_the_rest(&mut log, &rx, pushed + their_pushed, popped);
     })
 }
 

@@ -24,11 +24,11 @@ pub(super) const CLIENTS: &[Client] = &[
     },
 ];
 
-type Place = spsc::Static<Box<u64>, 2, 1, Yield>;
+type InStatic = spsc::Static<Box<u64>, 2, 1, Yield>;
 
 /// Runs `body` with a place that is freed afterwards.
-fn with_place(body: impl FnOnce(&'static Place)) {
-    let place = Box::into_raw(Box::new(Place::new()));
+fn with_place(body: impl FnOnce(&'static InStatic)) {
+    let place = Box::into_raw(Box::new(InStatic::new()));
     // SAFETY: it is there until it is freed below.
     body(unsafe { &*place });
     // SAFETY: from a box, and all threads and handles are gone.

@@ -5,16 +5,16 @@ use super::ends::{self, Rx, Tx};
 use crate::Client;
 use thalweg_check::history::Bounded;
 use thalweg_queue::Yield;
-use thalweg_queue::research::lamport::{self, Consumer, Look, Producer};
+use thalweg_queue::research::lamport::{self, Caching, Consumer, Producer};
 use thalweg_queue::{TryPopError, TryPushError};
 
-impl<L: Look + 'static> Tx for Producer<Pair, Yield, L> {
+impl<L: Caching + 'static> Tx for Producer<Pair, Yield, L> {
     fn try_push(&mut self, item: Pair) -> Result<(), TryPushError<Pair>> {
         Self::try_push(self, item)
     }
 }
 
-impl<L: Look + 'static> Rx for Consumer<Pair, Yield, L> {
+impl<L: Caching + 'static> Rx for Consumer<Pair, Yield, L> {
     fn try_pop(&mut self) -> Result<Pair, TryPopError> {
         Self::try_pop(self)
     }

@@ -40,12 +40,12 @@ struct ConsumerWords {
 /// Where a capsule is: its index for who passes it on, its address for who uses it. To find it by the index would cost as much as the rest
 /// of a push.
 #[derive(Debug)]
-pub(super) struct Place<T> {
+pub(super) struct CapsuleRef<T> {
     pub(super) index: usize,
     address: NonNull<Capsule<T>>,
 }
 
-impl<T> Place<T> {
+impl<T> CapsuleRef<T> {
     /// The place of the capsule at `index`.
     pub(super) fn new(capsules: &[Capsule<T>], index: usize) -> Self {
         Self { index, address: NonNull::from(&capsules[index]) }
@@ -63,18 +63,18 @@ impl<T> Place<T> {
     }
 }
 
-impl<T> Clone for Place<T> {
+impl<T> Clone for CapsuleRef<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for Place<T> {}
+impl<T> Copy for CapsuleRef<T> {}
 
 // SAFETY: as a shared reference, which is all it gives.
-unsafe impl<T> Send for Place<T> where Capsule<T>: Sync {}
+unsafe impl<T> Send for CapsuleRef<T> where Capsule<T>: Sync {}
 // SAFETY: as above.
-unsafe impl<T> Sync for Place<T> where Capsule<T>: Sync {}
+unsafe impl<T> Sync for CapsuleRef<T> where Capsule<T>: Sync {}
 
 /// What became of an entry that was published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,7 +53,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Producer<T, W, Q> {
         result
     }
 
-    /// Pushes, and rings nobody.
+    /// Pushes, and notifies nobody.
     #[inline(always)]
     fn put(&mut self, value: T) -> Result<(), TryPushError<T>> {
         if self.shared.consumers_gone() {
@@ -210,7 +210,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Drop for Producer<T, W, Q> {
         let leave = || {
             // (cnq.17) Release, pairs with (cnq.16): what was pushed comes before the count.
             if self.shared.handles.producers.leave(edge("cnq.17", Release)) {
-                self.shared.wait.ring_all();
+                self.shared.wait.notify_all();
             }
         };
         both(flush, leave);
@@ -493,7 +493,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Drop for Consumer<T, W, Q> {
             // last look is dropped by `Shared`.
             last = self.shared.handles.consumers.leave(edge("cnq.25", AcqRel));
             if last {
-                self.shared.wait.ring_all();
+                self.shared.wait.notify_all();
             }
         };
         both(flush, leave);

@@ -1,6 +1,6 @@
 //! What all handles of a queue share: capsules, their order, and who may have which.
 
-use super::capsule::{Capsule, Place};
+use super::capsule::{Capsule, CapsuleRef};
 use super::numbers::Numbers;
 use super::set::Set;
 use super::word::Number;
@@ -37,7 +37,7 @@ pub(super) struct Shared<T, W, Q> {
 /// A producer's right to a capsule.
 #[derive(Debug)]
 pub(super) struct Open<T> {
-    pub(super) place: Place<T>,
+    pub(super) place: CapsuleRef<T>,
     pub(super) number: Number,
     /// How many entries are published.
     pub(super) filled: u32,
@@ -48,7 +48,7 @@ pub(super) struct Open<T> {
 /// A consumer's right to a capsule.
 #[derive(Debug)]
 pub(super) struct Held<T> {
-    pub(super) place: Place<T>,
+    pub(super) place: CapsuleRef<T>,
     pub(super) number: Number,
     pub(super) taken: u32,
     /// How many entries may be taken, all in all: not more than `taken` unless the number is in the window (C6).
@@ -98,8 +98,8 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
                 // It has room for every capsule but one. So all others are in it, each with an item, or somebody is half-way.
                 self.free.put(capsule);
                 // Who looked meanwhile found no capsule, and may sleep since; the one that was half-way may have ended and rung
-                // before. If it has not, it rings when it does.
-                self.wait.ring(Side::Room, 1, || self.can_begin().is_ok());
+                // before. If it has not, it notifies when it does.
+                self.wait.notify(Side::Room, 1, || self.can_begin().is_ok());
                 return Err((why, value));
             }
         };
@@ -120,7 +120,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
         // (cnq.22) The other way round, a consumer could hold the capsule before it has its number.
         in_order("cnq.22", register, produce);
         let number = number.expect("it was registered");
-        let place = Place::new(&self.capsules, capsule);
+        let place = CapsuleRef::new(&self.capsules, capsule);
         Ok(Open { place, number, filled: 1, entries: if is_spare { 1 } else { self.entries } })
     }
 
@@ -129,11 +129,11 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
         self.ordinary * self.entries as usize
     }
 
-    /// The tube may have been `Busy` with who began a capsule. Not rung by [`begin`](Self::begin), since a waker may panic, and
+    /// The tube may have been `Busy` with who began a capsule. Not notified of by [`begin`](Self::begin), since a waker may panic, and
     /// the capsule has to be in somebody's hands then.
     #[inline]
     pub(super) fn begun(&self) {
-        self.wait.ring(Side::Room, 1, || true);
+        self.wait.notify(Side::Room, 1, || true);
     }
 
     /// Sees to it that nothing more is filled under this number (C3).
@@ -167,7 +167,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
         if self.capsules[capsule].leave() {
             // (cnq.24) The other way round, the first of the next two that leaves it could take itself for the second.
             in_order("cnq.24", || self.capsules[capsule].renew(), || self.free.put(capsule));
-            self.wait.ring(Side::Room, 1, || true);
+            self.wait.notify(Side::Room, 1, || true);
         }
     }
 
@@ -186,11 +186,11 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
         Ok(self.hold(capsule as usize))
     }
 
-    /// The tube may have been `Busy` with who drew a capsule, for either side. Not rung by [`draw`](Self::draw), as in
+    /// The tube may have been `Busy` with who drew a capsule, for either side. Not notified of by [`draw`](Self::draw), as in
     /// [`begun`](Self::begun).
     #[inline]
     pub(super) fn drawn(&self) {
-        both(|| self.wait.ring(Side::Room, 1, || true), || self.ring_consumers());
+        both(|| self.wait.notify(Side::Room, 1, || true), || self.ring_consumers());
     }
 
     /// Takes the oldest fragment that there is something to do with, if it is older than the capsule `before`. As an error: whether one that
@@ -232,7 +232,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
 
     /// A right to `capsule` that the caller has just got.
     fn hold(&self, capsule: usize) -> Held<T> {
-        let place = Place::new(&self.capsules, capsule);
+        let place = CapsuleRef::new(&self.capsules, capsule);
         let number = self.capsules[capsule].number();
         // The number is the capsule's as long as it has a consumer, so there is a count.
         let taken = self.capsules[capsule].taken(number).unwrap_or(0);
@@ -241,7 +241,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
 
     /// Gives a capsule back, for other consumers to adopt, or leaves it if it is over.
     pub(super) fn give_back(&self, held: Held<T>) {
-        let Place { index, .. } = held.place;
+        let CapsuleRef { index, .. } = held.place;
         if self.capsules[index].is_over(held.number) {
             self.finish(held);
         } else {
@@ -254,12 +254,12 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
     /// or any other but that.
     #[inline(always)]
     pub(super) fn ring_consumers(&self) {
-        self.wait.ring(Side::Items, usize::MAX, || true);
+        self.wait.notify(Side::Items, usize::MAX, || true);
     }
 
     /// Leaves a capsule that everything is taken from. Returns a number before which everything is taken.
     pub(super) fn finish(&self, held: Held<T>) -> Number {
-        let Place { index, .. } = held.place;
+        let CapsuleRef { index, .. } = held.place;
         // First, so that an unfinished number has its capsule to itself (C5). That is for the reader: whoever found the capsule by a number that it
         // has no more would change nothing in it (C2), and the window keeps such numbers few enough for the seats.
         let oldest = self.numbers.finish(held.number, index);
@@ -290,7 +290,7 @@ impl<T, W: Wait, Q: Tube<Item = u32>> Shared<T, W, Q> {
     /// What a consumer that holds `held` could do. Writes nothing.
     pub(super) fn can_pop(&self, held: Option<&Held<T>>) -> bool {
         let blocked = match held {
-            Some(&Held { place: Place { index, .. }, number, .. }) => {
+            Some(&Held { place: CapsuleRef { index, .. }, number, .. }) => {
                 let in_window = self.numbers.is_in_window(number);
                 if self.capsules[index].is_over(number) || in_window && self.capsules[index].waiting(number) > 0 {
                     return true;

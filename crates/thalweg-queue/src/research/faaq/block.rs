@@ -179,7 +179,7 @@ impl<T> Block<T> {
             } else if layout.in_round(ticket, head) {
                 Reserve::Entry(layout.offset(ticket))
             } else {
-                self.settle(layout, ticket)
+                self.resolve(layout, ticket)
             };
         }
         // (faaq.18) Release, pairs with (faaq.8): who finds the entry taken also sees what we pushed before. No Acquire: the entry is
@@ -269,17 +269,17 @@ impl<T> Block<T> {
         }
     }
 
-    /// Settles a ticket that was drawn after its round was over: the entry may not be written yet.
+    /// Resolves a ticket that was drawn after its round was over: the entry may not be written yet.
     ///
     /// Either the entry becomes readable, then it is ours; or nobody holds a ticket after ours, then we give it back. Those
-    /// who do are settling theirs, or have their entries.
+    /// who do are resolving theirs, or have their entries.
     #[cold]
-    fn settle(&self, layout: &Layout, ticket: Cursor) -> Reserve {
-        spin::until(|| self.try_settle(layout, ticket))
+    fn resolve(&self, layout: &Layout, ticket: Cursor) -> Reserve {
+        spin::until(|| self.try_resolve(layout, ticket))
     }
 
-    /// One attempt to [`settle`](Self::settle).
-    fn try_settle(&self, layout: &Layout, ticket: Cursor) -> Option<Reserve> {
+    /// One attempt to [`resolve`](Self::resolve).
+    fn try_resolve(&self, layout: &Layout, ticket: Cursor) -> Option<Reserve> {
         let offset = layout.offset(ticket);
         // The round cannot end without us, and (faaq.10) put us after its beginning: all marks are of it or the last one.
         let mark = Self::mark_of(layout, ticket);
@@ -423,7 +423,7 @@ mod tests {
         let (layout, head, block) = half_full();
         let last = overdraw(&block, &layout);
         assert!(matches!(block.reserve::<true>(&layout, head), Reserve::None(ReserveError::Empty)));
-        assert!(matches!(block.try_settle(&layout, last), Some(Reserve::Again)), "nobody else will write the entry");
+        assert!(matches!(block.try_resolve(&layout, last), Some(Reserve::Again)), "nobody else will write the entry");
         push(&block, &layout, head, ENTRIES - 1);
         pop(&block, &layout, head, ENTRIES - 1);
         assert!(matches!(block.reserve::<true>(&layout, head), Reserve::Done));
@@ -469,7 +469,7 @@ mod tests {
             if sealed {
                 assert!(matches!(block.reserve::<true>(&layout, head), Reserve::Done));
             }
-            assert!(matches!(block.try_settle(&layout, last), Some(Reserve::Entry(offset)) if offset == ENTRIES - 1));
+            assert!(matches!(block.try_resolve(&layout, last), Some(Reserve::Entry(offset)) if offset == ENTRIES - 1));
         }
     }
 }

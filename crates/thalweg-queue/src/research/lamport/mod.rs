@@ -71,7 +71,7 @@ use thalweg_sync::hint::Access;
 use thalweg_sync::sync::Arc;
 
 /// How a side learns the other side's index.
-pub trait Look: private::Look {}
+pub trait Caching: private::Caching {}
 
 /// Each operation loads the other side's index: as printed.
 #[derive(Clone, Copy, Debug)]
@@ -81,17 +81,17 @@ pub struct Plain;
 #[derive(Clone, Copy, Debug)]
 pub struct Cached;
 
-impl Look for Plain {}
-impl Look for Cached {}
+impl Caching for Plain {}
+impl Caching for Cached {}
 
 mod private {
-    pub trait Look: Send {
+    pub trait Caching: Send {
         const EACH_TIME: bool;
     }
-    impl Look for super::Plain {
+    impl Caching for super::Plain {
         const EACH_TIME: bool = true;
     }
-    impl Look for super::Cached {
+    impl Caching for super::Cached {
         const EACH_TIME: bool = false;
     }
 }
@@ -122,7 +122,7 @@ pub fn cached<T: Send>(capacity: usize) -> Result<Ends<T>, BuildError> {
 /// assert_eq!(consumer.join().unwrap(), Ok("hello"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn with_wait<T: Send, W: Wait, L: Look>(capacity: usize, wait: W) -> Result<Ends<T, W, L>, BuildError> {
+pub fn with_wait<T: Send, W: Wait, L: Caching>(capacity: usize, wait: W) -> Result<Ends<T, W, L>, BuildError> {
     let ring = Arc::new(Ring::new(capacity, wait)?);
     let producer = Producer { ring: ring.clone(), head: 0, tail: 0, _look: PhantomData };
     Ok((producer, Consumer { ring, head: 0, tail: 0, _look: PhantomData }))
@@ -137,7 +137,7 @@ pub fn with_wait<T: Send, W: Wait, L: Look>(capacity: usize, wait: W) -> Result<
 /// let second = tx.clone();
 /// # Ok::<(), thalweg_queue::BuildError>(())
 /// ```
-pub struct Producer<T, W: Wait = Ordinary, L: Look = Cached> {
+pub struct Producer<T, W: Wait = Ordinary, L: Caching = Cached> {
     ring: Arc<Ring<T, W>>,
     /// The next slot to fill.
     head: usize,
@@ -146,7 +146,7 @@ pub struct Producer<T, W: Wait = Ordinary, L: Look = Cached> {
     _look: PhantomData<L>,
 }
 
-impl<T, W: Wait, L: Look> Producer<T, W, L> {
+impl<T, W: Wait, L: Caching> Producer<T, W, L> {
     /// Pushes, or says why not and gives the value back. Never `Busy`.
     #[inline]
     pub fn try_push(&mut self, value: T) -> Result<(), TryPushError<T>> {
@@ -194,7 +194,7 @@ impl<T, W: Wait, L: Look> Producer<T, W, L> {
 
 // SAFETY: the slots from the head up to the one before the tail, seen now or earlier, are the producer's: a tail that has moved on
 // since leaves only more room (L1). `room` ends with the ring, so they are next to each other.
-unsafe impl<T, W: Wait, L: Look> Write for Producer<T, W, L> {
+unsafe impl<T, W: Wait, L: Caching> Write for Producer<T, W, L> {
     type Item = T;
 
     #[inline(always)]
@@ -230,25 +230,25 @@ unsafe impl<T, W: Wait, L: Look> Write for Producer<T, W, L> {
     unsafe fn commit(&mut self, count: usize) {
         self.head = self.ring.after(self.head, count);
         self.ring.fill(self.head);
-        self.ring.wait.ring(Side::Items, count, || true);
+        self.ring.wait.notify(Side::Items, count, || true);
     }
 }
 
 crate::ends::ended! {
-    [T, W: Wait, L: Look] Producer<T, W, L>;
-    [T, W: Wait, L: Look] Consumer<T, W, L>;
+    [T, W: Wait, L: Caching] Producer<T, W, L>;
+    [T, W: Wait, L: Caching] Consumer<T, W, L>;
     |end| end.ring.ends, end.ring.wait
 }
-crate::wait::producer!(exclusive runs (Producer [T] [L] T [T, L: Look]));
+crate::wait::producer!(exclusive runs (Producer [T] [L] T [T, L: Caching]));
 
-impl<T, W: Wait, L: Look> Drop for Producer<T, W, L> {
+impl<T, W: Wait, L: Caching> Drop for Producer<T, W, L> {
     fn drop(&mut self) {
         self.ring.ends.leave_producer();
-        self.ring.wait.ring_all();
+        self.ring.wait.notify_all();
     }
 }
 
-impl<T, W: Wait, L: Look> fmt::Debug for Producer<T, W, L> {
+impl<T, W: Wait, L: Caching> fmt::Debug for Producer<T, W, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }
@@ -257,7 +257,7 @@ impl<T, W: Wait, L: Look> fmt::Debug for Producer<T, W, L> {
 /// The reading end. Dropping it closes the queue: pushes fail from then on, and what is in the queue is dropped.
 ///
 /// Like the producer it moves between threads but cannot be cloned.
-pub struct Consumer<T, W: Wait = Ordinary, L: Look = Cached> {
+pub struct Consumer<T, W: Wait = Ordinary, L: Caching = Cached> {
     ring: Arc<Ring<T, W>>,
     /// The producer's head, as seen last.
     head: usize,
@@ -266,7 +266,7 @@ pub struct Consumer<T, W: Wait = Ordinary, L: Look = Cached> {
     _look: PhantomData<L>,
 }
 
-impl<T, W: Wait, L: Look> Consumer<T, W, L> {
+impl<T, W: Wait, L: Caching> Consumer<T, W, L> {
     /// Pops the oldest item, or says why not. Never `Busy`.
     #[inline]
     pub fn try_pop(&mut self) -> Result<T, TryPopError> {
@@ -319,7 +319,7 @@ impl<T, W: Wait, L: Look> Consumer<T, W, L> {
 
 // SAFETY: the slots from the tail up to the one before the head, seen now or earlier, are the consumer's and written: a head that
 // has moved on since leaves only more items (L2). `ready` ends with the ring, so they are next to each other.
-unsafe impl<T, W: Wait, L: Look> Read for Consumer<T, W, L> {
+unsafe impl<T, W: Wait, L: Caching> Read for Consumer<T, W, L> {
     type Item = T;
 
     #[inline(always)]
@@ -355,13 +355,13 @@ unsafe impl<T, W: Wait, L: Look> Read for Consumer<T, W, L> {
     unsafe fn release(&mut self, count: usize) {
         self.tail = self.ring.after(self.tail, count);
         self.ring.empty(self.tail);
-        self.ring.wait.ring(Side::Room, count, || true);
+        self.ring.wait.notify(Side::Room, count, || true);
     }
 }
 
-crate::wait::consumer!(exclusive runs (Consumer [T] [L] T [T, L: Look]));
+crate::wait::consumer!(exclusive runs (Consumer [T] [L] T [T, L: Caching]));
 
-impl<T, W: Wait, L: Look> Drop for Consumer<T, W, L> {
+impl<T, W: Wait, L: Caching> Drop for Consumer<T, W, L> {
     fn drop(&mut self) {
         self.ring.ends.leave_consumer();
         let ring = self.ring.clone();
@@ -373,11 +373,11 @@ impl<T, W: Wait, L: Look> Drop for Consumer<T, W, L> {
                 both(|| drops.one(|| unsafe { ring.discard(tail) }), || unsafe { self.release(1) });
             }
         };
-        both(|| ring.wait.ring_all(), items);
+        both(|| ring.wait.notify_all(), items);
     }
 }
 
-impl<T, W: Wait, L: Look> fmt::Debug for Consumer<T, W, L> {
+impl<T, W: Wait, L: Caching> fmt::Debug for Consumer<T, W, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("len", &self.len()).field("capacity", &self.capacity()).finish_non_exhaustive()
     }

@@ -28,7 +28,7 @@ pub struct Consumer<T, W: Wait = Ordinary> {
     leave: mpmc::Producer<growing::Consumer<T, Yield>, Yield>,
     left: mpmc::Consumer<growing::Consumer<T, Yield>, Yield>,
     producers: usize,
-    /// Last, so that it rings when the rings are handed on, or closed with the list.
+    /// Last, so that it notifies when the rings are handed on, or closed with the list.
     pub(super) shared: Bell<W>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Bell<W: Wait>(pub(super) Arc<Shared<W>>);
 impl<W: Wait> Drop for Bell<W> {
     fn drop(&mut self) {
         self.0.handles.leave_consumer();
-        self.0.wait.ring_all();
+        self.0.wait.notify_all();
     }
 }
 
@@ -77,7 +77,7 @@ impl<T, W: Wait> Consumer<T, W> {
         self.rings[self.at].is_at_start()
     }
 
-    /// As [`ready`](Read::ready), and rings nobody: the room that it makes is to be told of.
+    /// As [`ready`](Read::ready), and notifies nobody: the room that it makes is to be told of.
     fn find(&mut self, count: usize) -> Result<usize, TryPopError> {
         if self.at == 0 && self.burst == BURST && !mem::take(&mut self.refused) {
             // At the start of each round.
@@ -101,7 +101,7 @@ impl<T, W: Wait> Consumer<T, W> {
 
     /// There may be room for producers. Only one of them can use it, but they wait on one list: all look.
     fn ring_producers(&self) {
-        self.shared.0.wait.ring(Side::Room, self.producers, || true);
+        self.shared.0.wait.notify(Side::Room, self.producers, || true);
     }
 
     /// How many items can be read in the next ring that has one, up to `count` and to the end of the burst.

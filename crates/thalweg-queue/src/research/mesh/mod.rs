@@ -165,7 +165,7 @@ impl<W: Wait> Shared<W> {
     fn leave_producer(&self) {
         // (mesh.1) Release, pairs with (mesh.2): what it pushed comes before the count.
         self.handles.producers.leave(edge("mesh.1", Release));
-        self.wait.ring_all();
+        self.wait.notify_all();
     }
 
     /// Whether every producer is gone; if so, all that they pushed is visible now.
@@ -178,7 +178,7 @@ impl<W: Wait> Shared<W> {
     fn drained(&self) {
         // (mesh.3) Release, pairs with (mesh.4): what was done with a ring, on either end, comes before its count.
         if self.undrained.fetch_sub(1, edge("mesh.3", Release)) == 1 {
-            self.wait.ring(Side::Items, usize::MAX, || true);
+            self.wait.notify(Side::Items, usize::MAX, || true);
         }
     }
 

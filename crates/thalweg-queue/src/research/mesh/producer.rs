@@ -138,7 +138,7 @@ unsafe impl<T, W: Wait> Write for Producer<T, W> {
         unsafe { self.rings[self.next].commit(count) };
         self.advance();
         // Only one of them can pop them, and who that is may change as consumers leave: all look.
-        self.shared.0.wait.ring(Side::Items, self.consumers, || true);
+        self.shared.0.wait.notify(Side::Items, self.consumers, || true);
     }
 }
 

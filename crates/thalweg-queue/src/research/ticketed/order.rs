@@ -31,9 +31,9 @@ pub(super) struct Order {
 /// |---|---|---|
 /// | where the span ends, or the position itself if only its turn is noted | a hole | a turn |
 #[derive(Clone, Copy)]
-struct Word(u64);
+struct SpanMark(u64);
 
-impl Word {
+impl SpanMark {
     const TURN: u64 = 1;
     const HOLE: u64 = 2;
 
@@ -55,7 +55,7 @@ impl Order {
     /// At position 0. `positions` is a power of two: so many are in use at once.
     pub(super) fn new(positions: usize, turns: bool) -> Result<Self, BuildError> {
         let words = memory::words(positions)?;
-        words[0].store(Word::turn(0).0, Relaxed);
+        words[0].store(SpanMark::turn(0).0, Relaxed);
         // Sixteen words are two lines: neighbours do not share one, nor a pair that is fetched together.
         Ok(Self { passed: CachePadded(AtomicU64::new(0)), words, spread: positions.ilog2().min(4), turns })
     }
@@ -81,7 +81,7 @@ impl Order {
     /// Ends the span, and passes what is ready. Says whether it passed anything; if not, nothing has come into sight yet, and who
     /// passes the span later says so.
     pub(super) fn end(&self, from: u64, to: u64) -> bool {
-        self.mark(from, Word::ends(to))
+        self.mark(from, SpanMark::ends(to))
     }
 
     /// As [`end`](Self::end), for a span whose positions from `hole` on are holes.
@@ -89,12 +89,12 @@ impl Order {
         let notes = || {
             for at in hole.max(from + 1)..to {
                 // Relaxed: published with the span.
-                self.word(at).store(Word::ends(at + 1).0 | Word::HOLE, Relaxed);
+                self.word(at).store(SpanMark::ends(at + 1).0 | SpanMark::HOLE, Relaxed);
             }
         };
-        let first = if hole == from { Word::HOLE } else { 0 };
+        let first = if hole == from { SpanMark::HOLE } else { 0 };
         let mut passed = false;
-        let ends = || passed = self.mark(from, Word(Word::ends(to).0 | first));
+        let ends = || passed = self.mark(from, SpanMark(SpanMark::ends(to).0 | first));
         // (ticketed.15) As (ticketed.14).
         in_order("ticketed.15", notes, ends);
         passed
@@ -104,10 +104,10 @@ impl Order {
     pub(super) fn is_hole(&self, at: u64) -> bool {
         // Relaxed: (ticketed.2) put us after the end of the span. A word that is not of this round ends at or before `at`.
         let word = self.word(at).load(Relaxed);
-        word & Word::HOLE != 0 && Word(word).end(at).is_some()
+        word & SpanMark::HOLE != 0 && SpanMark(word).end(at).is_some()
     }
 
-    fn mark(&self, from: u64, word: Word) -> bool {
+    fn mark(&self, from: u64, word: SpanMark) -> bool {
         // (ticketed.3) Release, pairs with (ticketed.4): what was done in the span comes before it is passed.
         if self.turns {
             // A maximum, as somebody may be about to note the turn.
@@ -131,12 +131,12 @@ impl Order {
         let mut passed = false;
         loop {
             // (ticketed.4) Acquire, pairs with (ticketed.3); (ticketed.1) passes it on.
-            let word = Word(self.word(at).load(edge("ticketed.4", Acquire)));
+            let word = SpanMark(self.word(at).load(edge("ticketed.4", Acquire)));
             let Some(end) = word.end(at) else {
-                if self.turns && word.0 < Word::turn(at).0 {
+                if self.turns && word.0 < SpanMark::turn(at).0 {
                     // (ticketed.5) Release, pairs with (ticketed.6). A maximum: the span may have ended meanwhile, and we may
                     // be late by some rounds.
-                    self.word(at).fetch_max(Word::turn(at).0, edge("ticketed.5", Release));
+                    self.word(at).fetch_max(SpanMark::turn(at).0, edge("ticketed.5", Release));
                 }
                 return passed;
             };
@@ -156,6 +156,6 @@ impl Order {
     /// Whether everything before the span that begins at `at`, and has not ended, is passed. Who waits reads its own word only.
     pub(super) fn is_turn(&self, at: u64) -> bool {
         // (ticketed.6) Acquire, pairs with (ticketed.5): the spans before come before what we do in our turn.
-        self.word(at).load(edge("ticketed.6", Acquire)) >= Word::turn(at).0
+        self.word(at).load(edge("ticketed.6", Acquire)) >= SpanMark::turn(at).0
     }
 }

@@ -114,7 +114,7 @@ impl<T, W: Wait> Consumer<T, W> {
         loop {
             let mut take = self.try_reserve(1)?;
             let (position, item) = (take.span.from, take.next());
-            // Before the item is on its way out: this rings, and a waker that panics is to drop it.
+            // Before the item is on its way out: this notifies, and a waker that panics is to drop it.
             drop(take);
             if let Some(item) = item {
                 return Ok((position, item));

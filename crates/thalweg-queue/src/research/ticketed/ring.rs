@@ -150,7 +150,7 @@ impl<T, W: Wait> Ring<T, W> {
             in_order("ticketed.14", notes, ends);
         }
         if passed {
-            self.ring(Side::Items);
+            self.notify(Side::Items);
         }
     }
 
@@ -301,13 +301,13 @@ impl<T, W: Wait> Ring<T, W> {
     /// Ends a span of reads.
     pub(super) fn consume(&self, span: Span) {
         if self.consumed.end(span.from, span.to) {
-            self.ring(Side::Room);
+            self.notify(Side::Room);
         }
     }
 
     /// Something was passed. All look: the first one on the list may wait for more entries than there are, and one behind it for fewer.
-    fn ring(&self, side: Side) {
-        self.desk.wait.ring(side, usize::MAX, || true);
+    fn notify(&self, side: Side) {
+        self.desk.wait.notify(side, usize::MAX, || true);
     }
 
     pub(super) fn producers_gone(&self) -> bool {
@@ -320,7 +320,7 @@ impl<T, W: Wait> Ring<T, W> {
         // (ticketed.12) Release, pairs with (ticketed.11): what was pushed comes before the count. The fence of a push (ticketed.13) alone makes
         // it half-way to who sees the count, which is then `Busy`.
         if self.handles.producers.leave(edge("ticketed.12", Release)) {
-            self.desk.wait.ring_all();
+            self.desk.wait.notify_all();
         }
     }
 
@@ -333,7 +333,7 @@ impl<T, W: Wait> Ring<T, W> {
         // seen or pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last
         // look is dropped with the queue.
         if self.handles.consumers.leave(edge("ticketed.16", AcqRel)) {
-            self.desk.wait.ring_all();
+            self.desk.wait.notify_all();
             self.drain();
         }
     }

@@ -120,7 +120,7 @@ impl<'a, W: Wait> Ticket<'a, W> {
     /// As [`is_turn`](Self::is_turn).
     pub fn consume(&self, counter: usize) {
         if self.serve(counter) {
-            self.ring();
+            self.notify();
         }
     }
 
@@ -132,9 +132,9 @@ impl<'a, W: Wait> Ticket<'a, W> {
     }
 
     /// Others wait for their turn, or for words of a counter to issue tickets with.
-    fn ring(&self) {
+    fn notify(&self) {
         let wait = &self.desk.wait;
-        both(|| wait.ring(Side::Room, usize::MAX, || true), || wait.ring(Side::Items, usize::MAX, || true));
+        both(|| wait.notify(Side::Room, usize::MAX, || true), || wait.notify(Side::Items, usize::MAX, || true));
     }
 }
 
@@ -149,7 +149,7 @@ impl<W: Wait> Drop for Ticket<'_, W> {
         }
         // At the end, and once: a waker may panic, and the ticket is served everywhere then.
         if passed {
-            self.ring();
+            self.notify();
         }
     }
 }

@@ -69,9 +69,9 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
                 // SAFETY: allocated from this tube a moment ago.
                 unsafe { self.tube.produce(entry, item) };
                 both(
-                    || self.wait.ring(Side::Items, 1, || true),
+                    || self.wait.notify(Side::Items, 1, || true),
                     // Some tubes were `Busy` for other producers with us.
-                    || self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok()),
+                    || self.wait.notify(Side::Room, 1, || self.tube.can_allocate().is_ok()),
                 );
                 Ok(())
             }
@@ -87,9 +87,9 @@ impl<Q: Tube, W: Wait> Shared<Q, W> {
                 // SAFETY: reserved from this tube a moment ago.
                 let item = unsafe { self.tube.consume(entry) };
                 both(
-                    || self.wait.ring(Side::Room, 1, || self.tube.can_allocate().is_ok()),
+                    || self.wait.notify(Side::Room, 1, || self.tube.can_allocate().is_ok()),
                     // Some tubes were `Busy` for other consumers with us: for an item, or for the end.
-                    || self.wait.ring(Side::Items, 1, || self.may_pop()),
+                    || self.wait.notify(Side::Items, 1, || self.may_pop()),
                 );
                 Ok(item)
             }
@@ -182,7 +182,7 @@ impl<Q: Tube, W: Wait> Drop for Producer<Q, W> {
     fn drop(&mut self) {
         // (tube.2) Release, pairs with (tube.1): what was pushed comes before the count.
         if self.shared.handles.producers.leave(edge("tube.2", Release)) {
-            self.shared.wait.ring_all();
+            self.shared.wait.notify_all();
         }
     }
 }
@@ -263,7 +263,7 @@ impl<Q: Tube, W: Wait> Drop for Consumer<Q, W> {
         // pushed. Acquire or Release alone would leave that for as long as there are producers. What is left after its last look is
         // dropped by the tube.
         if self.shared.handles.consumers.leave(edge("tube.3", AcqRel)) {
-            both(|| self.shared.wait.ring_all(), || self.shared.drain());
+            both(|| self.shared.wait.notify_all(), || self.shared.drain());
         }
     }
 }

@@ -71,7 +71,7 @@
 //! - **F2** The producer fills a slot only after it has seen it, or a later slot of the same line, empty in this
 //!   round; the consumer takes a slot only after it has seen it filled.
 //! - **F3** Taken slots that are not yet empty all lie in one line: the consumer's current one or, if it has taken nothing of
-//!   that, the one before. There are none when the consumer is gone, nor when it rings or drops an item while it goes.
+//!   that, the one before. There are none when the consumer is gone, nor when it notifies or drops an item while it goes.
 
 mod entry;
 mod ring;
@@ -224,7 +224,7 @@ struct Filled<'a, T, W: Wait, S: Entry<T>> {
 impl<T, W: Wait, S: Entry<T>> Drop for Filled<'_, T, W, S> {
     fn drop(&mut self) {
         *self.head += self.count;
-        self.ring.wait.ring(Side::Items, 1, || true);
+        self.ring.wait.notify(Side::Items, 1, || true);
     }
 }
 
@@ -240,7 +240,7 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
         }
         self.ring.slot(self.head).fill(value);
         self.head += 1;
-        self.ring.wait.ring(Side::Items, 1, || true);
+        self.ring.wait.notify(Side::Items, 1, || true);
         Ok(())
     }
 
@@ -302,7 +302,7 @@ impl<T, W: Wait, S: Entry<T>> Producer<T, W, S> {
         if pushed == 0 {
             return Err(TryPushError::Full(()));
         }
-        self.ring.wait.ring(Side::Items, pushed, || true);
+        self.ring.wait.notify(Side::Items, pushed, || true);
         Ok(pushed)
     }
 
@@ -367,7 +367,7 @@ impl<T, W: Wait, S: Entry<T>> Drop for Producer<T, W, S> {
 #[inline(never)]
 fn leave_producer<T, W: Wait, S: Entry<T>>(ring: Share<Ring<T, W, S>>) {
     ring.ends.leave_producer();
-    ring.wait.ring_all();
+    ring.wait.notify_all();
 }
 
 impl<T, W: Wait, S: Entry<T>> fmt::Debug for Producer<T, W, S> {
@@ -482,7 +482,7 @@ impl<T, W: Wait, S: Entry<T>> Consumer<T, W, S> {
         if self.tail.is_multiple_of(LINE) && !self.cleared {
             self.ring.clear_line_before(self.tail);
             self.cleared = true;
-            self.ring.wait.ring(Side::Room, LINE, || true);
+            self.ring.wait.notify(Side::Room, LINE, || true);
         }
     }
 
@@ -571,7 +571,7 @@ fn leave_consumer<T, W: Wait, S: Entry<T>>(ring: Share<Ring<T, W, S>>, mut tail:
             tail = ring.wrapped(tail + 1);
         }
     };
-    both(|| ring.wait.ring_all(), items);
+    both(|| ring.wait.notify_all(), items);
 }
 
 impl<T, W: Wait, S: Entry<T>> fmt::Debug for Consumer<T, W, S> {
@@ -662,7 +662,7 @@ unsafe impl<T, W: Wait> Write for Producer<T, W, InPlace<T>> {
     unsafe fn commit(&mut self, _count: usize) {
         self.ring.slot(self.head).publish();
         self.head += 1;
-        self.ring.wait.ring(Side::Items, 1, || true);
+        self.ring.wait.notify(Side::Items, 1, || true);
     }
 }
 

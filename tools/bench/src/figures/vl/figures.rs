@@ -125,9 +125,9 @@ impl Middle {
 }
 
 /// Which benchmark, its name, and the point's label.
-type Place<'a> = (usize, &'a str, &'a str);
+type PointKey<'a> = (usize, &'a str, &'a str);
 /// The measured points of the benchmarks.
-type Measured<'a> = BTreeMap<Place<'a>, BTreeMap<Contender, Middle>>;
+type Measured<'a> = BTreeMap<PointKey<'a>, BTreeMap<Contender, Middle>>;
 
 /// Tables like the paper's figures 11 to 15, of those of its benchmarks that were run. Empty if none was.
 pub(crate) fn beside_the_paper(all: &[(Vec<Point>, Vec<Vec<Run>>)]) -> String {
@@ -171,7 +171,7 @@ fn ratio(ours: f64, theirs: f64) -> f64 {
 /// The points of figure 11, with Boost's queue's: of bitonic's it has the largest.
 fn of_figure_11<'a>(
     measured: &'a Measured<'a>,
-) -> impl Iterator<Item = (&'a Place<'a>, &'a BTreeMap<Contender, Middle>, &'a Middle)> {
+) -> impl Iterator<Item = (&'a PointKey<'a>, &'a BTreeMap<Contender, Middle>, &'a Middle)> {
     let largest = largest(measured);
     (measured.iter())
         .filter(move |((_, name, label), _)| *name != "bitonic" || *label == largest)

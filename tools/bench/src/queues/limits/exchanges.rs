@@ -84,7 +84,7 @@ pub(crate) struct Carried;
 
 /// A place. Its turn is that of the push with this number, then of the pop, which is one more, then of the push a lap later.
 #[derive(Debug)]
-struct Place {
+struct TurnSlot {
     turn: AtomicU64,
     value: AtomicU64,
 }
@@ -92,14 +92,14 @@ struct Place {
 /// The places, and the numbers of the next push and pop.
 #[derive(Debug)]
 pub(crate) struct Places {
-    places: Box<[Place]>,
+    places: Box<[TurnSlot]>,
     push: CachePadded<AtomicU64>,
     pop: CachePadded<AtomicU64>,
 }
 
 impl Places {
     #[inline(always)]
-    fn at(&self, number: u64) -> &Place {
+    fn at(&self, number: u64) -> &TurnSlot {
         &self.places[number as usize % CAPACITY]
     }
 
@@ -112,7 +112,7 @@ impl Places {
 
 /// Claims the next number of `counter`, if the place that belongs to it has the turn `turn` of that number. None if that has not come.
 #[inline(always)]
-fn claim<'a>(places: &'a Places, counter: &AtomicU64, turn: u64) -> Option<(&'a Place, u64)> {
+fn claim<'a>(places: &'a Places, counter: &AtomicU64, turn: u64) -> Option<(&'a TurnSlot, u64)> {
     let backoff = Backoff::new();
     let mut number = counter.load(Relaxed);
     loop {
@@ -137,7 +137,7 @@ impl Ends for Carried {
 
     fn build(capacity: usize) -> (Self::Tx, Self::Rx) {
         assert_eq!(capacity, CAPACITY, "the ring has one size");
-        let place = |number| Place { turn: AtomicU64::new(number), value: AtomicU64::new(0) };
+        let place = |number| TurnSlot { turn: AtomicU64::new(number), value: AtomicU64::new(0) };
         let counter = || CachePadded::new(AtomicU64::new(0));
         let places = (0..capacity as u64).map(place).collect();
         let places = Arc::new(Places { places, push: counter(), pop: counter() });

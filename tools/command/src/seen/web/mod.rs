@@ -40,13 +40,13 @@ pub(crate) struct Page {
 struct Shared {
     door: Door,
     /// Gives what there is, whenever somebody wants it.
-    look: Box<Look>,
+    look: Box<Tell>,
     lookers: AtomicUsize,
     over: AtomicBool,
     seen: Mutex<Vec<Seen>>,
 }
 
-type Look = dyn Fn() -> Told + Send + Sync;
+type Tell = dyn Fn() -> Told + Send + Sync;
 
 /// A graph that is shown.
 struct Seen {
@@ -63,7 +63,7 @@ pub(crate) fn bind(address: SocketAddr) -> Result<TcpListener, String> {
 
 impl Page {
     /// Serves what `look` gives.
-    pub(crate) fn serve(listener: TcpListener, look: Box<Look>) -> io::Result<Self> {
+    pub(crate) fn serve(listener: TcpListener, look: Box<Tell>) -> io::Result<Self> {
         let door = Door::new(listener.local_addr()?);
         let url = door.url();
         let shared = Arc::new(Shared {

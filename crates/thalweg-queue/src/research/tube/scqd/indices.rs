@@ -15,7 +15,7 @@ use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 ///
 /// With 2^bits slots. Emptying a slot sets the index bits, whatever else happens to it meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Word(u64);
+struct SlotState(u64);
 
 /// The bits of the threshold that count.
 const COUNT: u64 = u32::MAX as u64;
@@ -90,21 +90,21 @@ impl Indices {
         &self.slots[at as usize]
     }
 
-    fn cycle(&self, word: Word) -> u64 {
+    fn cycle(&self, word: SlotState) -> u64 {
         word.0 >> (self.bits + 1)
     }
 
-    fn is_safe(&self, word: Word) -> bool {
+    fn is_safe(&self, word: SlotState) -> bool {
         word.0 & 1 << self.bits != 0
     }
 
     /// The index bits; all ones if there is no index.
-    fn index(&self, word: Word) -> u64 {
+    fn index(&self, word: SlotState) -> u64 {
         word.0 & self.mask()
     }
 
-    fn word(&self, cycle: u64, safe: bool, index: u64) -> Word {
-        Word(cycle << (self.bits + 1) | u64::from(safe) << self.bits | index)
+    fn word(&self, cycle: u64, safe: bool, index: u64) -> SlotState {
+        SlotState(cycle << (self.bits + 1) | u64::from(safe) << self.bits | index)
     }
 
     /// Puts `index` at the end. It must not be in the queue (S1).
@@ -125,7 +125,7 @@ impl Indices {
             let slot = self.slot(ticket);
             // (scqd.4) Acquire, pairs with (scqd.7): who finds a slot passed knows of the head that led to it. Slots never hold a word again,
             // so (scqd.1) finds the very write that this has seen.
-            let mut word = Word(slot.load(edge("scqd.4", Acquire)));
+            let mut word = SlotState(slot.load(edge("scqd.4", Acquire)));
             while self.cycle(word) < cycle
                 && self.index(word) == self.mask()
                 && (self.is_safe(word) || self.head() <= ticket)
@@ -137,7 +137,7 @@ impl Indices {
                     Ok(_) => {
                         return self.set_to_top();
                     }
-                    Err(now) => word = Word(now),
+                    Err(now) => word = SlotState(now),
                 }
             }
         }
@@ -238,7 +238,7 @@ impl Indices {
         let cycle = ticket >> self.bits;
         let slot = self.slot(ticket);
         // Relaxed, here and below: an exchange that fails says what there is.
-        let mut word = Word(slot.load(Relaxed));
+        let mut word = SlotState(slot.load(Relaxed));
         loop {
             if self.cycle(word) == cycle {
                 // Sets the index bits and leaves the others, which another dequeuer may change meanwhile.
@@ -259,7 +259,7 @@ impl Indices {
             // (scqd.7) Release, pairs with (scqd.4).
             match slot.compare_exchange(word.0, passed.0, edge("scqd.7", Release), Relaxed) {
                 Ok(_) => return None,
-                Err(now) => word = Word(now),
+                Err(now) => word = SlotState(now),
             }
         }
     }

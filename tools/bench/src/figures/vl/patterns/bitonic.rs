@@ -10,6 +10,7 @@ use thalweg_sync::cell::Slot;
 
 use super::super::net::{Message, MessageReceiver, MessageSender, Net};
 use super::{CAPACITY, Role, message, one, together};
+use crate::lcg::Lcg;
 use crate::worlds;
 use crate::worlds::point::Figures;
 
@@ -46,12 +47,9 @@ pub(crate) fn messages(blocks: usize) -> u64 {
 /// Sorts `blocks` blocks with so many workers.
 pub(crate) fn bitonic(net: &Net, blocks: usize, workers: usize) -> Figures {
     assert!(blocks.is_power_of_two() && blocks > 1);
-    let mut seed = 1_u64;
-    let mut random = || {
-        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (seed >> 33) as u32
-    };
-    let array: Vec<Slot<Block>> = (0..blocks).map(|_| Slot::new(std::array::from_fn(|_| random()))).collect();
+    let mut random = Lcg::new();
+    let array: Vec<Slot<Block>> =
+        (0..blocks).map(|_| Slot::new(std::array::from_fn(|_| random.number(33) as u32))).collect();
     let array = &array;
     let (tasks, tasks_in) = net.messages(1, workers, CAPACITY);
     let (reports, reports_in) = net.messages(workers, 1, CAPACITY);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A litmus test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct Test {
     /// Unique in its file.
     pub name: String,
     /// The line in the file where it begins.
@@ -38,7 +38,7 @@ pub struct Entry {
 /// Final valuations, each with the number of executions that end so. The columns are those of [`Program::columns`].
 pub type Outcomes = BTreeMap<Vec<Register>, u64>;
 
-impl Entry {
+impl Test {
     /// Whether it has this tag.
     pub fn has_tag(&self, tag: &str) -> bool {
         self.tags.iter().any(|known| known == tag)
@@ -54,7 +54,7 @@ const ELEMENTS: usize = 4096;
 const KEYS: &str = "name source tags init plain T0 T1 … forbidden executions also race error enumerated confirmed \
                     distinct outcomes note";
 
-impl Entry {
+impl Test {
     /// Reads an entry from its fields.
     pub(super) fn new(line: usize, fields: &Fields) -> Result<Self, ParseError> {
         if let Some((key, lines)) = fields.iter().find(|(key, _)| !is_key(key)) {

@@ -1,4 +1,4 @@
-//! Packed words of the modes in which one cursor serves all consumers: a place in the order of the whole queue.
+//! Packed words of the modes in which one cursor serves all consumers: a spot in the order of the whole queue.
 
 use crate::marks::Mark;
 
@@ -6,7 +6,7 @@ use crate::marks::Mark;
 /// before it adds), so the offset has room for that.
 const THREADS: u64 = 1 << 20;
 
-/// A place in the order of the queue: a block, and an entry of it. Also a count of entries of a block. One word, so that one
+/// A spot in the order of the queue: a block, and an entry of it. Also a count of entries of a block. One word, so that one
 /// `fetch_add` moves it.
 ///
 /// | 63 ..= bits                                                             | bits - 1 ..= 0                                  |
@@ -15,17 +15,17 @@ const THREADS: u64 = 1 << 20;
 ///
 /// The number wraps at the end of its bits, and every number is followed by another one. How many bits there are, says [`Shape`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place(pub(crate) u64);
+pub(crate) struct Spot(pub(crate) u64);
 
-impl Place {
-    /// Whether `self` comes before `other`. Right across the wrap, as no two places in use are half of all numbers apart.
+impl Spot {
+    /// Whether `self` comes before `other`. Right across the wrap, as no two spots in use are half of all numbers apart.
     #[inline(always)]
     pub(crate) fn is_before(self, other: Self) -> bool {
         (other.0.wrapping_sub(self.0) as i64) > 0
     }
 }
 
-/// The shape of the ring, and with it where the fields of a [`Place`] are.
+/// The shape of the ring, and with it where the fields of a [`Spot`] are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// How many blocks: a power of two, at least two.
@@ -61,74 +61,74 @@ impl Shape {
     }
 
     /// The start of block `number`.
-    pub(crate) fn block(&self, number: u64) -> Place {
-        Place(number << self.bits)
+    pub(crate) fn block(&self, number: u64) -> Spot {
+        Spot(number << self.bits)
     }
 
     /// The start of the block that `place` lies in.
     #[inline(always)]
-    pub(crate) fn start(&self, place: Place) -> Place {
-        Place(place.0 >> self.bits << self.bits)
+    pub(crate) fn start(&self, place: Spot) -> Spot {
+        Spot(place.0 >> self.bits << self.bits)
     }
 
     /// The end of the block that `place` lies in.
     #[inline(always)]
-    pub(crate) fn end(&self, place: Place) -> Place {
-        Place(self.start(place).0 + self.entries as u64)
+    pub(crate) fn end(&self, place: Spot) -> Spot {
+        Spot(self.start(place).0 + self.entries as u64)
     }
 
     /// The start of the block `count` blocks after the one that `place` lies in.
     #[inline(always)]
-    pub(crate) fn after(&self, place: Place, count: usize) -> Place {
-        Place(self.start(place).0.wrapping_add((count as u64) << self.bits))
+    pub(crate) fn after(&self, place: Spot, count: usize) -> Spot {
+        Spot(self.start(place).0.wrapping_add((count as u64) << self.bits))
     }
 
     /// The start of the block `count` blocks before the one that `place` lies in.
     #[inline(always)]
-    pub(crate) fn before(&self, place: Place, count: usize) -> Place {
-        Place(self.start(place).0.wrapping_sub((count as u64) << self.bits))
+    pub(crate) fn before(&self, place: Spot, count: usize) -> Spot {
+        Spot(self.start(place).0.wrapping_sub((count as u64) << self.bits))
     }
 
     /// The place `count` entries further on, which is at most the end of the block. The end of a block is the start of the next one.
     #[inline(always)]
-    pub(crate) fn forward(&self, place: Place, count: usize) -> Place {
-        if self.offset(place) + count >= self.entries { self.after(place, 1) } else { Place(place.0 + count as u64) }
+    pub(crate) fn forward(&self, place: Spot, count: usize) -> Spot {
+        if self.offset(place) + count >= self.entries { self.after(place, 1) } else { Spot(place.0 + count as u64) }
     }
 
     /// Which block of the ring `place` lies in.
     #[inline(always)]
-    pub(crate) fn index(&self, place: Place) -> usize {
+    pub(crate) fn index(&self, place: Spot) -> usize {
         (place.0 >> self.bits) as usize & (self.blocks - 1)
     }
 
     /// The offset in the block.
     #[inline(always)]
-    pub(crate) fn offset(&self, place: Place) -> usize {
+    pub(crate) fn offset(&self, place: Spot) -> usize {
         // Where a `usize` has 32 bits, an offset that ran far past the end must not come out as one before it.
         usize::try_from(place.0 & ((1 << self.bits) - 1)).unwrap_or(usize::MAX)
     }
 
     /// What marks the entries of the block of `place`, in its round.
     #[inline(always)]
-    pub(crate) fn mark(&self, place: Place) -> Mark {
+    pub(crate) fn mark(&self, place: Spot) -> Mark {
         Mark::of((place.0 >> self.bits) & self.blocks as u64 != 0)
     }
 
     /// Whether two places lie in one block, in one round.
     #[inline(always)]
-    pub(crate) fn in_one_block(&self, a: Place, b: Place) -> bool {
+    pub(crate) fn in_one_block(&self, a: Spot, b: Spot) -> bool {
         a.0 >> self.bits == b.0 >> self.bits
     }
 
     /// How many entries lie between two places, of which `from` is not behind `to`.
-    pub(crate) fn distance(&self, from: Place, to: Place) -> u64 {
+    pub(crate) fn distance(&self, from: Spot, to: Spot) -> u64 {
         let blocks = self.start(to).0.wrapping_sub(self.start(from).0) >> self.bits;
         (blocks * self.entries as u64).wrapping_add(self.offset(to) as u64).wrapping_sub(self.offset(from) as u64)
     }
 
     /// How many entries come before `place`, since block number 0.
     #[inline(always)]
-    pub(crate) fn position(&self, place: Place) -> u64 {
+    pub(crate) fn position(&self, place: Spot) -> u64 {
         (place.0 >> self.bits).wrapping_mul(self.entries as u64) + self.offset(place) as u64
     }
 }
@@ -141,7 +141,7 @@ mod tests {
     fn the_offset_has_room_for_every_thread() {
         for (entries, most) in [(1, 1), (4096, 1), (1 << 31, 1), (4096, 4096), (1 << 27, 1 << 10)] {
             let shape = Shape::new(2, entries, most);
-            let past = Place(shape.end(shape.block(6)).0 + THREADS * most as u64);
+            let past = Spot(shape.end(shape.block(6)).0 + THREADS * most as u64);
             assert!(shape.in_one_block(past, shape.block(6)));
             assert_eq!(shape.offset(past) as u64, entries as u64 + THREADS * most as u64);
         }
@@ -153,12 +153,12 @@ mod tests {
             let shape = Shape::new(blocks, entries, 1);
             let last = shape.block(u64::MAX);
             let first = shape.after(last, 1);
-            assert_eq!((first, shape.index(last), shape.index(first)), (Place(0), blocks - 1, 0));
+            assert_eq!((first, shape.index(last), shape.index(first)), (Spot(0), blocks - 1, 0));
             assert!(last.is_before(first) && shape.end(last).is_before(first));
             assert_eq!(shape.before(first, 1), last);
             assert_eq!(shape.forward(last, entries), first);
-            assert_eq!(shape.distance(last, Place(1)), entries as u64 + 1);
-            assert_eq!(shape.distance(Place(last.0 + 1), first), entries as u64 - 1);
+            assert_eq!(shape.distance(last, Spot(1)), entries as u64 + 1);
+            assert_eq!(shape.distance(Spot(last.0 + 1), first), entries as u64 - 1);
         }
     }
 
@@ -180,7 +180,7 @@ mod tests {
         let shape = Shape::new(4, 3, 1);
         let mut place = shape.block(0);
         for position in 0..30 {
-            assert_eq!((shape.position(place), shape.distance(Place(0), place)), (position, position));
+            assert_eq!((shape.position(place), shape.distance(Spot(0), place)), (position, position));
             place = shape.forward(place, 1);
         }
     }
