@@ -10,7 +10,7 @@
 //! | one producer, one consumer | [`spsc`] for rate and batches; [`spsc::fast_forward`], where a single word arrives soonest; [`growing`] for bursts far above the usual |
 //! | old items that may be lost: traces, samples, state to be shown | [`overwriting`]: a push is never refused for want of room |
 //! | messages of bytes, of any length | [`bytes`]: written and read in place |
-//! | tasks of one worker, which others may take | [`stealing`]: the owner pushes and pops by plain accesses |
+//! | tasks of one worker, which others may take | [`stealing`]: within a block the owner exchanges nothing |
 //! | one value, once; a value of which the newest counts; items without a bound | [`oneshot`]; [`watch`]; [`unbounded`] |
 //!
 //! [`spsc::Static`] and [`mpmc::Static`] are the same queues in the memory of a `static`, for programs without an allocator. [`mpmc::exact`] holds exactly so many items, one as well, where the others round up. [`broadcast`] is for items that each receiver is to see, [`rendezvous`] has no capacity at all. To wait for several of all these at once, whichever is ready first: [`select!`] and what is in [`select`](mod@select).

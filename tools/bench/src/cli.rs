@@ -255,7 +255,7 @@ mod tests {
         }
         if crate::machine::cpus().len() < 88 {
             assert_eq!(
-                line("thesis/3.7: NPNC"),
+                line("thesis/3.7: NPNC, faaq"),
                 "thesis/3.7: NPNC, faaq over the second best, the thesis 1.6: not run"
             );
         }
