@@ -403,7 +403,8 @@ mod tests {
         assert!(!text.contains("bitonic, 3 workers"));
         assert_eq!(columns(&text, "averages", "zeromq-style"), ["1.50", "1.50", "0.500", "0.500", "0.500", "1"]);
         // Against Boost's queue with one worker, in the order of workers: speed-up, snoops, upgrades.
-        let of_12: Vec<_> = text.lines().skip_while(|line| !line.starts_with("fig. 12")).skip(2).collect();
+        let of_12 = text.lines().skip_while(|line| !line.starts_with("fig. 12")).skip(2);
+        let of_12: Vec<_> = of_12.take_while(|line| !line.is_empty()).collect();
         let expected = ["1.00 9 7", "2.00 8 6", "2.00 9 7", "3.00 8 6", "4.00 9 5", "6.00 3 2"];
         assert_eq!(of_12.len(), expected.len());
         for (line, expected) in of_12.iter().zip(expected) {
