@@ -269,7 +269,7 @@ joins with its next run, or at once if THALWEG_DAEMON is set. THALWEG_DAEMON_WEI
   fair   cores are shared by weight among those that could use more
   fixed  cores are shared by weight, whoever could use them or not
 
-Each application has at least one core. One that is killed gives back what it had at once. If the daemon is killed, all \
+Each application has at least one core. An application that is killed gives its cores back at once. If the daemon is killed, all \
 keep what they have, and find the next one; if it ends by an interrupt or SIGTERM, nobody is bounded any more. Nobody ever \
 waits for it. Only processes of its own user are let in."
 )]

@@ -24,10 +24,10 @@ mod status;
 
 /// The sources of two modules, for the unit test in one of them: it needs what no user can name. The library has no tests of its own, as
 /// `Cargo.toml` says.
-#[allow(dead_code, reason = "that test uses a part")]
+#[allow(dead_code, reason = "the unit test in it uses a part of it")]
 #[path = "../../src/end.rs"]
 mod end;
-#[allow(dead_code, reason = "as above")]
+#[allow(dead_code, reason = "the module above uses a part of it")]
 #[path = "../../src/entry.rs"]
 mod entry;
 

@@ -12,12 +12,12 @@ const BRIEF: u32 = 750;
 /// So many entries in the meantime are of threads that do little else.
 const STREAM: u64 = 6;
 
-/// So many are of such threads, or of threads that have something to do in between: 32 that do nothing else get no further on two sockets, as
-/// an entry then goes from socket to socket, which takes 300 ns. The more handles there are, the likelier it is the former.
+/// So many entries are of such threads, or of threads that have something to do in between. 32 threads that do nothing else take no more on
+/// two sockets, as an entry then goes from socket to socket, which takes 300 ns. The more handles there are, the likelier are such threads.
 const UNCLEAR: u64 = 3;
 
-/// For how long to leave the place to those of which it is unclear, in ns for each handle and each of the others. By the wait for a stream,
-/// of 15 workers that take tasks of a few microseconds from one queue a third does not work, on a modelled machine.
+/// For how long to leave the place where that is unclear, in ns for each pair of handles. With the wait for a stream, 15 workers that take
+/// tasks of a few microseconds from one queue do a third less, on a modelled machine.
 const PAIR: u32 = 24;
 
 /// For how long to leave the place to a stream, in ns. With a quarter of it, two producers on a modelled machine take 32 ns for an item instead

@@ -74,7 +74,7 @@ impl Transfer {
     }
 }
 
-/// Who has a value of a line.
+/// A cache that has a value of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Holder {
     /// The first-level cache of a core.
