@@ -9,11 +9,12 @@ use clap::Parser;
 use crate::catalogue::{self, Entry, World};
 use crate::figures::applications::{instructions, prices};
 use crate::harness::{BoxError, Effort, Experiment, measure};
-use crate::records::Record;
 use crate::registry::NATIVE;
+use crate::report::record::Record;
+use crate::report::{chart, table};
 use crate::words::{Lab, LabCommand};
 use crate::worlds::here;
-use crate::{chart, machine, publish, table, tables};
+use crate::{machine, publish, tables};
 
 const TROUBLE: u8 = 2;
 
@@ -170,7 +171,7 @@ fn run_all(
             writeln!(out, "{}", table::render(&outcome.records))?;
             let verdicts = here::verdicts(experiment.name, effort, &outcome.records);
             if !verdicts.is_empty() {
-                writeln!(out, "{verdicts}")?;
+                writeln!(out, "{}", verdicts.iter().map(ToString::to_string).collect::<String>())?;
             }
         }
         records.extend(outcome.records);

@@ -8,8 +8,9 @@ use thalweg_figure::Spread;
 use crate::cores::{self, Steady};
 use crate::machine::{self, Timing};
 use crate::others::Others;
-use crate::records::{At, Record};
+use crate::report::record::{At, Record};
 
+pub use crate::report::record::Role;
 pub use thalweg::BoxError;
 
 /// How much work an experiment does.
@@ -55,7 +56,7 @@ pub struct Experiment {
 pub struct Group {
     /// The workload, as a heading.
     pub workload: &'static str,
-    /// The unit of each figure that a run gives. Lower is better, but where [`compares`](crate::records::compares) says otherwise.
+    /// The unit of each figure that a run gives. Lower is better, but where [`compares`](crate::report::record::compares) says otherwise.
     pub units: &'static [&'static str],
     /// Who takes part, in the order of the table.
     pub contenders: Vec<Contender>,
@@ -92,18 +93,6 @@ impl Group {
     ) -> Self {
         Self { sweep: Some(Sweep { axis, unit }), ..Self::new(workload, points, contenders) }
     }
-}
-
-/// What a contender's figures are compared as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// thalweg.
-    Ours,
-    /// Does what a stream runtime does: the best of these is the base of the ratios.
-    Peer,
-    /// Does the work without being a pipeline of separate stages (a fused loop, data parallelism): a limit, not a rival.
-    Bound,
 }
 
 /// One way to do a group's work.

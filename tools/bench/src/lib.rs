@@ -19,10 +19,10 @@
 //! | `queues`, `streams`, `tasks`, `daemon` | experiments of our own, a file each |
 //! | `micro` | what the model of a machine is fitted to |
 //! | `worlds` | where a figure runs: the machine at hand, or a modelled one |
-//! | `machines` | runs on modelled machines: points, tables, pictures, calibration |
+//! | `machines` | runs on modelled machines, calibration |
+//! | `harness` | runs on this machine: contenders take turns, run by run, so that a drifting machine hits all of them |
+//! | `report` | what comes of a run: records, tables, pictures, whether a paper's number comes out, what is published |
 //! | `tables` | the tables of the pages, from what is published |
-//! | `verdict` | whether a paper's number comes out |
-//! | `harness`, `records`, `table`, `chart` | runs on this machine: contenders take turns, run by run, so that a drifting machine hits all of them |
 
 #![allow(
     clippy::disallowed_types,
@@ -65,8 +65,6 @@ mod worlds;
 #[cfg(feature = "native")]
 pub mod apps;
 #[cfg(feature = "native")]
-pub mod chart;
-#[cfg(feature = "native")]
 mod cli;
 #[cfg(feature = "native")]
 pub mod cores;
@@ -88,22 +86,14 @@ mod publish;
 pub mod queues;
 #[cfg(feature = "native")]
 mod reached;
-#[cfg(feature = "native")]
-pub mod records;
+#[cfg(any(feature = "machines", feature = "native", feature = "tables"))]
+pub mod report;
 #[cfg(feature = "native")]
 pub mod streams;
-#[cfg(feature = "native")]
-pub mod table;
 #[cfg(feature = "tables")]
 pub mod tables;
 #[cfg(feature = "native")]
 pub mod tasks;
-#[cfg(any(feature = "machines", feature = "native", feature = "tables"))]
-#[cfg_attr(
-    not(feature = "tables"),
-    allow(dead_code, reason = "what is drawn and said of a figure is of a modelled machine")
-)]
-mod verdict;
 #[cfg(feature = "native")]
 pub mod workloads;
 

@@ -10,7 +10,7 @@ use crate::cores::{self, Probe, Steady};
 use crate::harness::{BoxError, Effort, Experiment, measure_while};
 use crate::machine;
 use crate::others::Others;
-use crate::records::Record;
+use crate::report::record::Record;
 
 /// They count and take no time, so that nothing disturbs them.
 const COUNTS: [&str; 2] = ["queues/call-size", "blq/instructions"];

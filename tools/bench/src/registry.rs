@@ -182,7 +182,8 @@ mod tests {
         let machine = thalweg_sim::Machine::named("x86-88t").unwrap();
         for figure in super::on_machines() {
             let points = (figure.plan)(&Setting::of(&machine, 17));
-            let text = (figure.verdicts)(&Seen::new(points.iter().map(|point| (point, None)).collect(), false));
+            let lines = (figure.verdicts)(&Seen::new(points.iter().map(|point| (point, None)).collect(), false));
+            let text: String = lines.iter().map(ToString::to_string).collect();
             assert_eq!(text.is_empty(), ours(figure.name), "{}: {text}", figure.name);
             for line in text.lines() {
                 let is_said = line.ends_with(": not run") || line.contains("no number to compare in the ");

@@ -10,7 +10,7 @@ use thalweg::prelude::*;
 
 use crate::cli::CHILD;
 use crate::harness::BoxError;
-use crate::records::quantile;
+use crate::report::record::quantile;
 use crate::worlds;
 
 /// The variable by which this program knows that it is the application.

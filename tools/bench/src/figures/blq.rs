@@ -10,7 +10,7 @@ use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::hint::Access;
 
 use crate::baselines::blq::{Actions, BLOCKED, CAPACITY, Headers, Stage, rings};
-use crate::verdict::{Claim, shown};
+use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds;
 use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
 use crate::worlds::point::{Client, Figures, L1_MISSES, Point, Run};
@@ -46,7 +46,7 @@ const MEANS: [(&str, &str, f64); 3] = [
 ];
 const FEWER_MISSES: f64 = 40.0;
 
-fn verdicts(figure: &'static str, seen: &Seen<'_>) -> String {
+fn verdicts(figure: &'static str, seen: &Seen<'_>) -> Vec<Verdict> {
     let mean = |scheme: &str, unit: &str| {
         let all = SHAPES.map(|(workload, ..)| {
             let find = |of: &str| seen.places(|one| one.workload == workload && one.contender == of).first().copied();
@@ -54,14 +54,16 @@ fn verdicts(figure: &'static str, seen: &Seen<'_>) -> String {
         });
         geometric(all)
     };
-    let mut text = String::new();
+    let mut all = Vec::new();
     for (scheme, what, paper) in MEANS {
-        text += &Claim::new(figure, what, paper, WITHIN).verdict(mean(scheme, NANOS).map(|share| 1.0 / share));
+        let claim = Claim::new(figure, what, paper, WITHIN);
+        all.push(claim.verdict(mean(scheme, NANOS).map(|share| 1.0 / share)));
     }
     let fewer =
         Claim::new(figure, "pw_dyn, first-level misses, % fewer than raft, geometric mean", FEWER_MISSES, WITHIN);
-    text += &fewer.verdict(mean("pw_dyn", L1_MISSES).map(|share| 100.0 * (1.0 - share)));
-    text + &shown(figure, "incast", "mix gains and growing rings change nothing")
+    all.push(fewer.verdict(mean("pw_dyn", L1_MISSES).map(|share| 100.0 * (1.0 - share))));
+    all.push(shown(figure, "incast", "mix gains and growing rings change nothing"));
+    all
 }
 
 fn note(unit: &str, workload: &str) -> String {

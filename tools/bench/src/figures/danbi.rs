@@ -6,7 +6,7 @@ use thalweg::Scheme;
 
 use crate::baselines::danbi::{self, BURST, Graph, Kernel, Scheduler};
 use crate::figures::streams::{self, Chain};
-use crate::verdict::Claim;
+use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{Client, Figures, Point, Run};
 use crate::worlds::seen::{Seen, mean, range};
@@ -17,7 +17,7 @@ pub(crate) const EXPERIMENTS: [Experiment; 3] = [
         .panels(&FIGURES_3_AND_4)
         .note(note)
         .paper(beside_the_paper)
-        .verdicts(|seen| speed_ups("danbi/scaling", seen) + &of_figures_4_and_6(seen)),
+        .verdicts(|seen| [speed_ups("danbi/scaling", seen), of_figures_4_and_6(seen)].concat()),
     Experiment::new("danbi/streams", ours)
         .here(&[NANOS])
         .panels(&[Panel::Rate, Panel::SpeedUp(OVER_ONE_CORE)])
@@ -105,34 +105,36 @@ fn with_all(seen: &Seen<'_>, contender: &str, unit: &str) -> [Option<f64>; 3] {
     SHAPES.each_ref().map(|shape| seen.figure(seen.find(shape.workload, contender, &format!("{CORES} cores"))?, unit))
 }
 
-fn speed_ups(figure: &'static str, seen: &Seen<'_>) -> String {
-    let mut text = String::new();
+fn speed_ups(figure: &'static str, seen: &Seen<'_>) -> Vec<Verdict> {
+    let mut verdicts = Vec::new();
     for ((contender, _, paper), what) in CONFIGURATIONS.into_iter().zip(MEANS_OF_3) {
         let all = with_all(seen, contender, NANOS);
         let one = SHAPES.each_ref().map(|shape| seen.nanos_of(shape.workload, PRS, "1 cores"));
         let faster = one.into_iter().zip(all).map(|(one, all)| Some(one? / all?));
-        text += &Claim::new(figure, what, paper, WITHIN).verdict(mean(faster));
+        verdicts.push(Claim::new(figure, what, paper, WITHIN).verdict(mean(faster)));
     }
-    text
+    verdicts
 }
 
-fn of_figures_4_and_6(seen: &Seen<'_>) -> String {
+fn of_figures_4_and_6(seen: &Seen<'_>) -> Vec<Verdict> {
     let shares = BREAKDOWN.iter().zip(CLAIMS_OF_4);
-    let shares: String = shares.map(|((unit, _), claim)| claim.verdict(mean(with_all(seen, PRS, unit)))).collect();
+    let shares = shares.map(|((unit, _), claim)| claim.verdict(mean(with_all(seen, PRS, unit))));
     let [average, most] = CLAIMS_OF_6;
-    shares
-        + &average.verdict(mean(with_all(seen, PRS, THREADS[0])))
-        + &most.verdict(range(with_all(seen, PRS, THREADS[1])).map(|range| range.1))
+    let of_6 = [
+        average.verdict(mean(with_all(seen, PRS, THREADS[0]))),
+        most.verdict(range(with_all(seen, PRS, THREADS[1])).map(|range| range.1)),
+    ];
+    shares.chain(of_6).collect()
 }
 
 /// Of the sizes that are within the paper's, the change of the time that is largest.
-fn of_figure_7(seen: &Seen<'_>) -> String {
+fn of_figure_7(seen: &Seen<'_>) -> Vec<Verdict> {
     let change = |workload: &str, label: &str| {
         let nanos = |label| seen.nanos_of(workload, PRS, label);
         Some(100.0 * (nanos(label)? / nanos(USUAL)? - 1.0).abs())
     };
     let all = SHAPES.iter().flat_map(|shape| ["1/2 x", "2 x"].map(|label| change(shape.workload, label)));
-    CLAIM_OF_7.verdict(range(all).map(|range| range.1).filter(|_| seen.threads() == CORES))
+    vec![CLAIM_OF_7.verdict(range(all).map(|range| range.1).filter(|_| seen.threads() == CORES))]
 }
 
 /// What the paper has of a panel's figure on 40 cores.
@@ -366,7 +368,7 @@ fn breakdown(point: &Point, runs: &[Run]) -> String {
 #[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
-    use crate::machines::pictures::plots;
+    use crate::worlds::pictures::plots;
     use thalweg_sim::Machine;
 
     #[test]

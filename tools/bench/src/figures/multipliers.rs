@@ -9,7 +9,7 @@ use thalweg_sync::atomic::AtomicU64;
 use thalweg_sync::atomic::Ordering::Relaxed;
 
 use crate::baselines::blq::{Actions, CAPACITY, EMPTY, FULL, Stage, rings};
-use crate::verdict::{Claim, shown};
+use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds;
 use crate::worlds::experiment::{Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{Client, Figures, Point, Run};
@@ -129,15 +129,15 @@ const fn claim(what: &'static str) -> Claim {
 }
 
 /// Of BLQ's own form, where all multipliers were run.
-fn verdicts(seen: &Seen<'_>) -> String {
+fn verdicts(seen: &Seen<'_>) -> Vec<Verdict> {
     let best = |contender: &str| {
         let of = |consumers| seen.nanos_of(WORKLOAD, contender, &format!("{consumers} consumers"));
         let all = MULTIPLIERS.iter().map(|&consumers| Some((consumers, of(consumers)?))).collect::<Option<Vec<_>>>()?;
         let least = all.iter().map(|one| one.1).fold(f64::INFINITY, f64::min);
         all.into_iter().find(|one| one.1 <= NEAR * least).map(|(consumers, _)| consumers as f64)
     };
-    let lines: String = CLAIMS.iter().map(|(contender, claim)| claim.verdict(best(contender))).collect();
-    lines + &shown("blq/multipliers", "more consumers", "slower with 5 cores, the same time with N + 1 cores")
+    let words = shown("blq/multipliers", "more consumers", "slower with 5 cores, the same time with N + 1 cores");
+    CLAIMS.iter().map(|(contender, claim)| claim.verdict(best(contender))).chain([words]).collect()
 }
 
 const WORKLOAD: &str = "consumers of four times the work";

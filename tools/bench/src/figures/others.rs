@@ -25,7 +25,7 @@ use super::applications::simulated::{self, prices};
 use super::applications::{Application, DANBI};
 use crate::baselines::bulk::{self, APPLICATION, RUNTIME};
 use crate::baselines::fork_join::{self, Counts, MergeSort};
-use crate::verdict::Claim;
+use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, Experiment, Panel, Setting};
 use crate::worlds::point::{Figures, Point, Run};
 use crate::worlds::seen::{Seen, mean, range};
@@ -118,22 +118,21 @@ const fn claim(what: &'static str, at: usize, of: usize) -> Claim {
 }
 
 /// Speed-ups over one core of the same base as in the table.
-fn verdicts(seen: &Seen<'_>) -> String {
+fn verdicts(seen: &Seen<'_>) -> Vec<Verdict> {
     let nanos = |workload: &str, contender: &str, cores| seen.nanos_of(workload, contender, &format!("{cores} cores"));
     let of = |says: &Says, contender: &str| {
         mean(says.of.iter().map(|of| Some(nanos(of, OURS[1], 1)? / nanos(of, contender, CORES)?)))
     };
-    let mut text = String::new();
+    let mut all = Vec::new();
     for (says, [form, danbi]) in FIGURE_8.iter().zip(CLAIMS) {
         let of_form = match says.who {
             "StreamIt" => range(REPEATED.map(|(name, _)| of(says, name))).map(|range| range.1),
             "Cilk" => of(says, FORK_JOIN),
             _ => of(says, BY_KERNEL),
         };
-        text += &form.verdict(of_form);
-        text += &danbi.verdict(of(says, OURS[1]));
+        all.extend([form.verdict(of_form), danbi.verdict(of(says, OURS[1]))]);
     }
-    text
+    all
 }
 
 fn says(workload: &str) -> &'static Says {
@@ -500,7 +499,7 @@ fn line(title: &str, row: &[f64]) -> String {
 #[cfg(all(test, feature = "machines"))]
 mod tests {
     use super::*;
-    use crate::machines::pictures::plots;
+    use crate::worlds::pictures::plots;
 
     #[test]
     fn every_application_runs_by_every_form() {

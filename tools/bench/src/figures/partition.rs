@@ -4,7 +4,7 @@ use serde_json::json;
 use thalweg::Scheme;
 
 use crate::figures::streams::{WORK_OF_ROWS, rows};
-use crate::verdict::Claim;
+use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
 use crate::worlds::point::{Figures, L1_MISSES, MISSES, Point, Run};
 use crate::worlds::seen::{Seen, geometric};
@@ -34,7 +34,7 @@ const fn claim(what: &'static str, paper: f64) -> Claim {
     Claim::new("blq/partition", what, paper, WITHIN)
 }
 
-fn verdicts(seen: &Seen<'_>) -> String {
+fn verdicts(seen: &Seen<'_>) -> Vec<Verdict> {
     let [(_, off, _), (_, on, _), ..] = CONTENDERS;
     let share = |workload: &str, unit: &str| {
         let misses = |contender: &str| {

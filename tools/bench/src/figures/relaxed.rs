@@ -7,7 +7,7 @@ use crate::baselines::distributed::Distributed;
 use crate::baselines::k_fifo::KFifo;
 use crate::figures::queues::{Contender, HELD, Item, unclosed};
 use crate::figures::thesis::{many, of_a_megabyte};
-use crate::verdict::{Claim, shown};
+use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::experiment::{Experiment, Panel, Says, Setting, said};
 use crate::worlds::point::{Point, Run};
 use crate::worlds::seen::{Seen, range};
@@ -85,16 +85,16 @@ const fn bounded(what: &'static str) -> Claim {
 }
 
 /// The lines of the bounded queues. How much the others grow depends on the number of messages, which the thesis does not say.
-fn verdicts(seen: &Seen<'_>) -> String {
+fn verdicts(seen: &Seen<'_>) -> Vec<Verdict> {
     let over = |at: usize| Some(seen.figure(at, HELD[1])? / seen.figure(at, HELD[0])?);
-    let mut text = String::new();
+    let mut all = Vec::new();
     for ((workload, claim), (_, says)) in CLAIMS.iter().zip(SAYS) {
         let bounded = seen.places(|point| point.workload == *workload && !GROWING.contains(&point.contender));
         let most = range(bounded.into_iter().map(over)).map(|range| range.1);
-        text += &claim.verdict(most.filter(|_| seen.threads() >= THREADS));
-        text += &shown(claim.figure, &format!("{workload}, queues that grow"), says);
+        all.push(claim.verdict(most.filter(|_| seen.threads() >= THREADS)));
+        all.push(shown(claim.figure, &format!("{workload}, queues that grow"), says));
     }
-    text
+    all
 }
 
 /// The thesis does not say how many messages its runs have. A queue that grows does so significantly if it holds so many bytes more than it was made with, for each

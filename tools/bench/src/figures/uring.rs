@@ -7,7 +7,7 @@ use thalweg_sync::spin;
 
 use crate::baselines::uring::{self, Completion, Submission};
 use crate::figures::queues::RIGHT;
-use crate::verdict::Claim;
+use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
 use crate::worlds::point::{Figures, Point, Role, Run, together};
 use crate::worlds::seen::Seen;
@@ -42,7 +42,7 @@ const fn claim(what: &'static str, paper: f64) -> Claim {
     Claim::new("thesis/2.12", what, paper, WITHIN)
 }
 
-fn verdicts(seen: &Seen<'_>) -> String {
+fn verdicts(seen: &Seen<'_>) -> Vec<Verdict> {
     let times =
         |workload, label| Some(seen.nanos_of(workload, "io_uring", label)? / seen.nanos_of(workload, "bbq", label)?);
     CLAIMS.iter().map(|(workload, label, claim)| claim.verdict(times(workload, label))).collect()

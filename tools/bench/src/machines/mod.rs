@@ -3,7 +3,6 @@
 mod calibrate;
 mod check;
 mod example;
-pub(crate) mod pictures;
 mod runs;
 
 use std::error::Error;
@@ -17,9 +16,11 @@ use thalweg_sim::{Device, Failure, Machine, Routing, in_parallel};
 use crate::catalogue::{self, Entry};
 use crate::figures::vl;
 use crate::registry::on_machines;
+use crate::report::verdict::Verdict;
 use crate::words::{Modelled, Sim, SimCommand};
 use crate::worlds::World;
 use crate::worlds::experiment::{Experiment, Setting};
+use crate::worlds::pictures;
 use crate::worlds::point::{Point, Run};
 use crate::worlds::seen::Seen;
 
@@ -211,14 +212,11 @@ impl Plan {
     }
 
     /// What became of the paper's numbers.
-    fn verdicts(&self, machine: &Machine, measured: &[Vec<Run>]) -> String {
+    fn verdicts(&self, machine: &Machine, measured: &[Vec<Run>]) -> Vec<Verdict> {
         let middles = self.points.iter().zip(measured).map(|(point, runs)| (point, Some(Seen::middles(point, runs))));
         let mut seen: Vec<_> = middles.collect();
         self.others.iter().for_each(|(at, point)| seen.insert(*at, (point, None)));
-        match (self.experiment.verdicts)(&Seen::new(seen, is_arm(machine))) {
-            none if none.is_empty() => none,
-            lines => lines + "\n",
-        }
+        (self.experiment.verdicts)(&Seen::new(seen, is_arm(machine)))
     }
 }
 
@@ -272,7 +270,12 @@ fn run_all(
                 if plan.is_whole() {
                     text += &(experiment.paper)(points, &measured);
                 }
-                text + &plan.verdicts(machine, &measured)
+                let verdicts = plan.verdicts(machine, &measured);
+                text.extend(verdicts.iter().map(ToString::to_string));
+                if !verdicts.is_empty() {
+                    text.push('\n');
+                }
+                text
             }
         })?;
         records += &of_this;

@@ -3,6 +3,7 @@
 use serde_json::json;
 use thalweg_sim::{Cost, Device, Failure, FieldReport, Machine, Record, Report, Routing, Simulation, Trace};
 
+use crate::report::columns::aligned;
 use crate::worlds::experiment::Setting;
 use crate::worlds::point::{Point, Run};
 
@@ -90,39 +91,16 @@ pub(crate) fn table(
     };
     let (name, all) = (machine.name(), machine.threads());
     let mut text = format!("{experiment} on {name}, {threads} of {all} threads, seeds: {runs}{device}\n");
-    let mut curve = ("", "");
-    for (i, (point, runs)) in points.iter().zip(measured).enumerate() {
-        if curve != (point.workload, point.contender) {
-            curve = (point.workload, point.contender);
-            text += &format!(
-                "\n{}, {}\n{:>18}{:>10}{:>22}{:>10}{:>10}{:>10}{:>10}",
-                point.workload, point.contender, "", "Mmsg/s", "range", "ns", "misses", "inval.", "memory"
-            );
-            point.figures(runs).iter().skip(COLUMNS).for_each(|(unit, _)| text += &format!("  {unit}"));
-            text.push('\n');
-        }
-        let figures = point.figures(runs);
-        let [nanos, misses, invalidations, memory] = [0, 1, 2, 3].map(|column| figures[column].1);
-        let rate = |nanos: f64| 1000.0 / nanos;
-        text += &format!(
-            "{:>18}{:>10.2}{:>22}{:>10.1}{:>10.2}{:>10.2}{:>10.2}",
-            point.label,
-            rate(nanos.median),
-            format!("{:.2} to {:.2}", rate(nanos.max), rate(nanos.min)),
-            nanos.median,
-            misses.median,
-            invalidations.median,
-            memory.median
-        );
-        for (unit, figure) in &figures[COLUMNS..] {
-            text += &format!("{:>1$.2}", figure.median, unit.len() + 2);
-        }
-        text.push('\n');
-        let last = points.get(i + 1).is_none_or(|next| (next.workload, next.contender) != curve);
-        if lines
-            && last
-            && let Some((_, report)) = runs.first()
-        {
+    let all: Vec<(&Point, &Vec<Run>)> = points.iter().zip(measured).collect();
+    for curve in all.chunk_by(|(one, _), (next, _)| (one.workload, one.contender) == (next.workload, next.contender)) {
+        let (first, runs) = curve[0];
+        text += &format!("\n{}, {}\n", first.workload, first.contender);
+        let more = first.figures(runs).into_iter().skip(COLUMNS).map(|(unit, _)| unit);
+        let heads = ["", "Mmsg/s", "range", "ns", "misses", "inval.", "memory"].into_iter().chain(more);
+        let mut rows: Vec<Vec<String>> = vec![heads.map(str::to_owned).collect()];
+        rows.extend(curve.iter().map(|(point, runs)| row(point, runs)));
+        text += &aligned(&rows);
+        if lines && let Some((_, report)) = curve.last().and_then(|(_, runs)| runs.first()) {
             text += &accessed(report);
             text += &contended(report);
         }
@@ -131,30 +109,43 @@ pub(crate) fn table(
     text
 }
 
+/// A point's row.
+fn row(point: &Point, runs: &[Run]) -> Vec<String> {
+    let figures = point.figures(runs);
+    let rate = |nanos: f64| 1000.0 / nanos;
+    let nanos = figures[0].1;
+    let own = [
+        point.label.clone(),
+        format!("{:.2}", rate(nanos.median)),
+        format!("{:.2} to {:.2}", rate(nanos.max), rate(nanos.min)),
+        format!("{:.1}", nanos.median),
+    ];
+    let counts = figures[1..4].iter().chain(&figures[COLUMNS..]).map(|(_, spread)| format!("{:.2}", spread.median));
+    own.into_iter().chain(counts).collect()
+}
+
 /// What was accessed in a run, and what that cost: the eight fields that were waited for most.
 fn accessed(report: &Report) -> String {
-    let columns = ["hits", "misses", "last level", "transfers", "upgrades", "memory", "inval.", "snoops", "ns waited"];
-    let row = |cells: [String; 9], name: &str| {
-        cells.iter().map(|cell| format!("{cell:>11}")).collect::<String>() + &format!("  {name}\n")
-    };
-    let mut text = row(columns.map(str::to_owned), "what was accessed, with seed 0");
-    for FieldReport { name, cost, .. } in report.fields.iter().take(8) {
+    let columns =
+        ["", "hits", "misses", "last level", "transfers", "upgrades", "memory", "inval.", "snoops", "ns waited"];
+    let mut rows = vec![columns.map(str::to_owned).to_vec()];
+    rows.extend(report.fields.iter().take(8).map(|FieldReport { name, cost, .. }| {
         let Cost { hits, misses, last_level, transfers, upgrades, invalidations, nanos, .. } = *cost;
         let (memory, snoops) = (cost.memory_transactions(), cost.snoops());
         let counts = [hits.unwrap_or(0), misses, last_level, transfers, upgrades, memory, invalidations, snoops, nanos];
-        text += &row(counts.map(|count| count.to_string()), name);
-    }
-    text
+        [name.clone()].into_iter().chain(counts.map(|count| count.to_string())).collect()
+    }));
+    "  what was accessed, with seed 0\n".to_owned() + &aligned(&rows)
 }
 
 /// The five lines that were missed most in a run.
 fn contended(report: &Report) -> String {
-    let mut text = format!("{:>18}{:>10}{:>14}  contended lines, with seed 0\n", "", "misses", "ns waited");
-    for line in report.lines.iter().take(5) {
+    let mut rows = vec![["", "misses", "ns waited"].map(str::to_owned).to_vec()];
+    rows.extend(report.lines.iter().take(5).map(|line| {
         let fields: Vec<_> = line.fields.iter().take(3).map(String::as_str).collect();
-        text += &format!("{:>18}{:>10}{:>14}  {}\n", "", line.cost.misses, line.cost.nanos, fields.join(", "));
-    }
-    text
+        vec![fields.join(", "), line.cost.misses.to_string(), line.cost.nanos.to_string()]
+    }));
+    "  contended lines, with seed 0\n".to_owned() + &aligned(&rows)
 }
 
 #[cfg(test)]
@@ -205,8 +196,9 @@ mod tests {
         }
         assert!(ready["prefetches"]["transfers"].is_u64(), "{ready}");
         let table = accessed(&runs[0].1);
-        let row = table.lines().find(|line| line.ends_with(": ready")).unwrap();
-        let cells: Vec<_> = row.split_whitespace().take(9).map(|cell| cell.parse::<u64>().ok()).collect();
+        let row = table.lines().find(|line| line.contains(": ready ")).unwrap();
+        let cells: Vec<_> =
+            row.split_once(": ready").unwrap().1.split_whitespace().map(|cell| cell.parse::<u64>().ok()).collect();
         let keys = [
             "hits",
             "misses",

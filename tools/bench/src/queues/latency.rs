@@ -12,7 +12,7 @@ use super::stamps::{Clock, Stamps};
 use crate::harness::Role::{self, Bound};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::{Placement, timed};
-use crate::records::quantile;
+use crate::report::record::quantile;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment { name: "queues/1p1c-latency", plan };

@@ -16,7 +16,7 @@ use super::stamps::{Clock, touched};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::{Placement, Start, Timing};
-use crate::records::quantile;
+use crate::report::record::quantile;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment { name: "queues/turns", plan };

@@ -13,7 +13,7 @@ use super::stamps::{Clock, Stamps};
 use crate::harness::Role::{self, *};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::machine::{Placement, timed};
-use crate::records::quantile;
+use crate::report::record::quantile;
 
 /// The entry for the registry.
 pub const EXPERIMENT: Experiment = Experiment { name: "queues/wait", plan };

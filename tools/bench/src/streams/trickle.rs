@@ -9,7 +9,7 @@ use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Role:
 use crate::machine::{Timing, timed};
 use crate::ours::{self, Setting};
 use crate::peers::{crossbeam, item_params, tokio};
-use crate::records::quantile;
+use crate::report::record::quantile;
 use crate::workloads::{Trickle, Trickled};
 
 /// The entry for the registry.

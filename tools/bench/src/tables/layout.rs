@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::data::{Fields, Run, load};
-use crate::verdict::comes_out;
+use crate::report::verdict::comes_out;
 
 /// The table of a mark: what is after `measured`.
 pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {

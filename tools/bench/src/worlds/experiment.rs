@@ -5,6 +5,7 @@ use thalweg_sim::Routing;
 use super::World;
 use super::point::{Point, Run};
 use super::seen::Seen;
+use crate::report::verdict::Verdict;
 
 /// One entry of the registry.
 pub(crate) struct Experiment {
@@ -16,7 +17,7 @@ pub(crate) struct Experiment {
     /// What stands below the table: a paper's values beside ours.
     pub(crate) paper: fn(&[Point], &[Vec<Run>]) -> String,
     /// The lines at its end, one for each of a paper's numbers, in either world.
-    pub(crate) verdicts: fn(&Seen<'_>) -> String,
+    pub(crate) verdicts: fn(&Seen<'_>) -> Vec<Verdict>,
     /// How many hardware threads it needs.
     pub(crate) threads: usize,
     /// Which of its figures count on the machine at hand, too, if any.
@@ -26,7 +27,7 @@ pub(crate) struct Experiment {
 impl Experiment {
     pub(crate) const fn new(name: &'static str, plan: fn(&Setting<'_>) -> Vec<Point>) -> Self {
         let (note, paper) = (|_: &str, _: &str| String::new(), |_: &[Point], _: &[Vec<Run>]| String::new());
-        let verdicts = |_: &Seen<'_>| String::new();
+        let verdicts = |_: &Seen<'_>| Vec::new();
         Self { name, plan, panels: &[Panel::Rate], note, paper, verdicts, threads: 2, here: &[] }
     }
 
@@ -54,7 +55,7 @@ impl Experiment {
     }
 
     /// A line for each of a paper's numbers, with what became of it.
-    pub(crate) const fn verdicts(self, verdicts: fn(&Seen<'_>) -> String) -> Self {
+    pub(crate) const fn verdicts(self, verdicts: fn(&Seen<'_>) -> Vec<Verdict>) -> Self {
         Self { verdicts, ..self }
     }
 }

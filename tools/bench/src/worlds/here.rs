@@ -13,7 +13,8 @@ use super::point::{Figures, Point};
 use super::seen::{Middles, Seen};
 use crate::harness::{BoxError, Contender, Effort, Group, Role, Sample};
 use crate::machine::{cpus, timed};
-use crate::records::Record;
+use crate::report::record::Record;
+use crate::report::verdict::Verdict;
 
 /// Keeps this thread on one of [`cpus`]. Where a container refuses that, it goes where it likes.
 pub(crate) fn pin(cpu: usize) {
@@ -108,9 +109,9 @@ fn workload(point: &Point) -> String {
 }
 
 /// What became of the paper's numbers, if it is one of these figures.
-pub(crate) fn verdicts(name: &str, effort: &Effort, records: &[Record]) -> String {
+pub(crate) fn verdicts(name: &str, effort: &Effort, records: &[Record]) -> Vec<Verdict> {
     let is_it = |figure: &&Experiment| figure.name == name && !figure.here.is_empty();
-    let Some(figure) = crate::registry::on_machines().find(is_it) else { return String::new() };
+    let Some(figure) = crate::registry::on_machines().find(is_it) else { return Vec::new() };
     let points = (figure.plan)(&setting(effort));
     let middles = |at: usize| -> Option<Middles> {
         let (workload, contender) = (workload(&points[at]), points[at].contender);

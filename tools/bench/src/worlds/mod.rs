@@ -9,6 +9,8 @@ pub(crate) mod experiment;
 pub(crate) mod here;
 #[allow(clippy::disallowed_types, reason = "its atomics are on the host, and no engine is to count them")]
 mod memory;
+#[cfg(feature = "machines")]
+pub(crate) mod pictures;
 pub(crate) mod point;
 pub(crate) mod seen;
 

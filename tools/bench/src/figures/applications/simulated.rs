@@ -7,7 +7,7 @@ use thalweg::{KernelReport, Report, Scheme};
 use thalweg_sim::{Price, price};
 
 use super::{Application, BLQ, DANBI};
-use crate::verdict::Claim;
+use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{Figures, Point, Run};
 use crate::worlds::seen::{Seen, geometric, mean};
@@ -57,8 +57,8 @@ struct Paper {
 const WITHIN: f64 = 1.0 / 3.0;
 
 /// The means of a paper on a machine of its kind with as many cores.
-fn verdicts(figure: &'static str, means: &Means, seen: &Seen<'_>) -> String {
-    let mut text = String::new();
+fn verdicts(figure: &'static str, means: &Means, seen: &Seen<'_>) -> Vec<Verdict> {
+    let mut all = Vec::new();
     for Paper { cores, is_arm, means: values, whose } in means.papers {
         let is_there = seen.threads() == *cores && seen.is_arm() == *is_arm;
         for (name, paper) in means.contenders.iter().zip(*values) {
@@ -66,10 +66,10 @@ fn verdicts(figure: &'static str, means: &Means, seen: &Seen<'_>) -> String {
             let Some(paper) = paper.filter(|paper| *paper != 1.0) else { continue };
             let what = String::leak(format!("{name}, mean speed-up ({whose})"));
             let here = if is_there { mean_of(means, name, *cores, seen) } else { None };
-            text += &Claim::new(figure, what, paper, WITHIN).verdict(here);
+            all.push(Claim::new(figure, what, paper, WITHIN).verdict(here));
         }
     }
-    text
+    all
 }
 
 /// A contender's mean speed-up on so many cores over the base.

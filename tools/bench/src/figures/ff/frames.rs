@@ -10,7 +10,7 @@ use thalweg_sync::{CachePadded, spin, time};
 
 use super::stages::{AS_PRINTED, Contender, FAST_FORWARD, LAMPORT, LOCKED};
 use crate::figures::queues::Item;
-use crate::verdict::{Claim, shown};
+use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::experiment::{EVERY, Experiment, Panel, RATE, Setting, said};
 use crate::worlds::point::{Figures, Point, Role, Run, together};
 use crate::worlds::seen::Seen;
@@ -50,14 +50,15 @@ const fn share(what: &'static str) -> Claim {
     Claim::new("ff/figure12", what, 100.0, WITHIN)
 }
 
-fn verdicts(seen: &Seen<'_>) -> String {
-    let mut text = String::new();
+fn verdicts(seen: &Seen<'_>) -> Vec<Verdict> {
+    let mut all = Vec::new();
     for ((contender, _), rate, share) in CLAIMS {
         let at = seen.places(|point| point.contender == contender && point.label == "74 bytes").first().copied();
-        text += &rate.verdict(at.and_then(|at| Some(1000.0 / seen.nanos(at)?)));
-        text += &share.verdict(at.and_then(|at| seen.figure(at, LINE_RATE)));
+        all.push(rate.verdict(at.and_then(|at| Some(1000.0 / seen.nanos(at)?))));
+        all.push(share.verdict(at.and_then(|at| seen.figure(at, LINE_RATE))));
     }
-    text + &shown("ff/figure12", "lamport", "it cannot do the line rate")
+    all.push(shown("ff/figure12", "lamport", "it cannot do the line rate"));
+    all
 }
 
 /// Forwarded, of what the network sent.

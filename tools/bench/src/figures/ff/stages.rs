@@ -16,7 +16,7 @@ use thalweg_sync::spin;
 use super::noise::{MISSING, Noise, WORK};
 use crate::baselines::printed::as_printed;
 use crate::figures::queues::{Item, RIGHT};
-use crate::verdict::{Claim, shown};
+use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::experiment::{EVERY, Experiment, Panel, Setting, said};
 use crate::worlds::point::{Figures, MISSES, Point, Role, Run, together};
 use crate::worlds::seen::{Seen, mean, range};
@@ -100,41 +100,47 @@ fn pairs(
     all.into_iter().map(pair).collect()
 }
 
-fn of_figure_8(seen: &Seen<'_>) -> String {
+fn of_figure_8(seen: &Seen<'_>) -> Vec<Verdict> {
     let (ours, lamport) = (operations(seen, FAST_FORWARD.0), operations(seen, LAMPORT.0));
-    LEAST_8.verdict(ours.map(|range| range.0))
-        + &MOST_8.verdict(ours.map(|range| range.1))
-        + &LEAST_LAMPORT.verdict(lamport.map(|range| range.0))
-        + &MOST_LAMPORT.verdict(lamport.map(|range| range.1))
+    vec![
+        LEAST_8.verdict(ours.map(|range| range.0)),
+        MOST_8.verdict(ours.map(|range| range.1)),
+        LEAST_LAMPORT.verdict(lamport.map(|range| range.0)),
+        MOST_LAMPORT.verdict(lamport.map(|range| range.1)),
+    ]
 }
 
-fn of_figure_9(seen: &Seen<'_>) -> String {
+fn of_figure_9(seen: &Seen<'_>) -> Vec<Verdict> {
     let both = [AS_PRINTED.0, AS_PRINTED_WITH_SLIP.0];
     let saved = |apart: bool| {
         pairs(seen, both, OPERATION, |workload| workload.starts_with("stages") == apart, |without, with| without - with)
     };
     let of_apart = range(saved(true));
-    LEAST_9.verdict(of_apart.map(|range| range.0))
-        + &MOST_9.verdict(of_apart.map(|range| range.1))
-        + &COST_9.verdict(mean(saved(false)).map(|saved| -saved))
-        + &shown("ff/figure9", "", "a variance changes nothing")
+    vec![
+        LEAST_9.verdict(of_apart.map(|range| range.0)),
+        MOST_9.verdict(of_apart.map(|range| range.1)),
+        COST_9.verdict(mean(saved(false)).map(|saved| -saved)),
+        shown("ff/figure9", "", "a variance changes nothing"),
+    ]
 }
 
-fn of_figure_10(seen: &Seen<'_>) -> String {
+fn of_figure_10(seen: &Seen<'_>) -> Vec<Verdict> {
     let shares = pairs(seen, [AS_PRINTED_WITH_SLIP.0, AS_PRINTED.0], MISSES, |_| true, |with, without| with / without);
-    SHARE_10.verdict(mean(shares))
+    vec![SHARE_10.verdict(mean(shares))]
 }
 
-fn of_figure_11(seen: &Seen<'_>) -> String {
+fn of_figure_11(seen: &Seen<'_>) -> Vec<Verdict> {
     let near = seen.places(|point| point.contender == LAMPORT.0 && point.workload == NEAR);
     let more = near.into_iter().map(|at| {
         let far = seen.find(FAR, LAMPORT.0, &seen.point(at).label)?;
         Some(seen.figure(far, OPERATION)? - seen.figure(at, OPERATION)?)
     });
     let more = range(more);
-    LEAST_11.verdict(more.map(|range| range.0))
-        + &MOST_11.verdict(more.map(|range| range.1))
-        + &shown("ff/figure11", "fast-forward", "the same on and off the die")
+    vec![
+        LEAST_11.verdict(more.map(|range| range.0)),
+        MOST_11.verdict(more.map(|range| range.1)),
+        shown("ff/figure11", "fast-forward", "the same on and off the die"),
+    ]
 }
 
 const NEAR: &str = "on one die";

@@ -16,7 +16,7 @@ use thalweg_sync::{CachePadded, spin};
 use crate::baselines::abp;
 use crate::figures::queues::{RIGHT, steps};
 use crate::figures::stealing::ends::{Owner, Thief};
-use crate::verdict::Claim;
+use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
 use crate::worlds::point::{Figures, Point, Role, Run, together};
 use crate::worlds::seen::{Seen, geometric, range};
@@ -46,11 +46,11 @@ const MEAN: Claim = Claim::new(FIGURE, "geometric mean of the heaps with 8 worke
 const MOST: Claim = Claim::new(FIGURE, "the most of the heaps with 8 workers", 1.253, WITHIN);
 const EIGHT: &str = "8 workers";
 
-fn verdicts(seen: &Seen<'_>) -> String {
+fn verdicts(seen: &Seen<'_>) -> Vec<Verdict> {
     let [theirs, ours] = CONTENDERS.map(|contender| contender.0);
     let times = |heap| Some(seen.nanos_of(heap, theirs, EIGHT)? / seen.nanos_of(heap, ours, EIGHT)?);
     let all = SHAPES.map(|(heap, _)| times(heap));
-    MEAN.verdict(geometric(all)) + &MOST.verdict(range(all).map(|range| range.1))
+    vec![MEAN.verdict(geometric(all)), MOST.verdict(range(all).map(|range| range.1))]
 }
 
 /// Objects that a queue holds, and in how many blocks.

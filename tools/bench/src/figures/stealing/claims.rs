@@ -2,7 +2,7 @@
 
 use super::ends::{ABP, ABP_SC, BBQ, FIFO, LIFO, PLAIN, PLAIN_RING};
 use super::{Act, BWOS_SC, WORKERS};
-use crate::verdict::{Claim, shown};
+use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::seen::{Seen, range};
 
 /// A third off the thesis' number at most comes out: a model has other prices than the thesis' machine, and what is stolen costs what a line does.
@@ -65,42 +65,45 @@ fn loss(seen: &Seen<'_>, workload: &str, contender: &str, act: Act, percent: u64
     Some(100.0 * (1.0 - nanos(0)? / nanos(percent)?))
 }
 
-pub(super) fn of_4_1(seen: &Seen<'_>) -> String {
-    let mut text = String::new();
+pub(super) fn of_4_1(seen: &Seen<'_>) -> Vec<Verdict> {
+    let mut all = Vec::new();
     for (claim, workload, pair) in [
         (ABP_ALONE, "alone", [ABP.0, PLAIN.0]),
         (BWOS_ALONE, "alone", [LIFO.0, PLAIN.0]),
         (BBQ_ALONE, "FIFO, alone", [BBQ.0, PLAIN_RING.0]),
         (FIFO_ALONE, "FIFO, alone", [FIFO.0, PLAIN_RING.0]),
     ] {
-        text += &claim.verdict(times(seen, workload, pair, 0));
+        all.push(claim.verdict(times(seen, workload, pair, 0)));
     }
     for (workload, act, claim) in ABP_LOSES {
-        text += &claim.verdict(loss(seen, workload, ABP.0, act, 1));
+        all.push(claim.verdict(loss(seen, workload, ABP.0, act, 1)));
     }
-    text + &shown("thesis/4.1", "lines", LINES)
+    all.push(shown("thesis/4.1", "lines", LINES));
+    all
 }
 
-pub(super) fn of_4_9(seen: &Seen<'_>) -> String {
+pub(super) fn of_4_9(seen: &Seen<'_>) -> Vec<Verdict> {
     let workload = "LIFO";
-    let mut text = String::new();
+    let mut all = Vec::new();
     for (percent, claim) in OVER_ABP {
-        text += &claim.verdict(times(seen, workload, [LIFO.0, ABP.0], percent));
+        all.push(claim.verdict(times(seen, workload, [LIFO.0, ABP.0], percent)));
     }
-    text += &BWOS_LOSES.verdict(loss(seen, workload, LIFO.0, Act::Steal, 20));
-    text += &ABP_LOSES_MORE.verdict(loss(seen, workload, ABP.0, Act::Steal, 20));
+    all.push(BWOS_LOSES.verdict(loss(seen, workload, LIFO.0, Act::Steal, 20)));
+    all.push(ABP_LOSES_MORE.verdict(loss(seen, workload, ABP.0, Act::Steal, 20)));
     let machine = usize::from(seen.is_arm());
-    text += &WEAK_BWOS[machine].verdict(times(seen, workload, [LIFO.0, BWOS_SC], 0));
-    text + &WEAK_ABP[machine].verdict(times(seen, workload, [ABP.0, ABP_SC.0], 0))
+    all.push(WEAK_BWOS[machine].verdict(times(seen, workload, [LIFO.0, BWOS_SC], 0)));
+    all.push(WEAK_ABP[machine].verdict(times(seen, workload, [ABP.0, ABP_SC.0], 0)));
+    all
 }
 
-pub(super) fn of_4_10(seen: &Seen<'_>) -> String {
+pub(super) fn of_4_10(seen: &Seen<'_>) -> Vec<Verdict> {
     let over = OVER_BBQ.map(|(percent, claim)| claim.verdict(times(seen, "FIFO", [FIFO.0, BBQ.0], percent)));
-    over.concat() + &FIFO_LOSES.verdict(loss(seen, "FIFO", FIFO.0, Act::Steal, 20))
+    let loses = FIFO_LOSES.verdict(loss(seen, "FIFO", FIFO.0, Act::Steal, 20));
+    over.into_iter().chain([loses]).collect()
 }
 
 /// Of the LIFO queues. Where some of the eight workers would share a hardware thread, it is not the thesis' figure.
-pub(super) fn of_4_11(seen: &Seen<'_>) -> String {
+pub(super) fn of_4_11(seen: &Seen<'_>) -> Vec<Verdict> {
     let nanos = |contender: &str, factor: u64| {
         let all = seen.nanos_of("pool", contender, &format!("balancing factor {factor} %"));
         all.filter(|_| seen.threads() >= WORKERS)
@@ -113,8 +116,10 @@ pub(super) fn of_4_11(seen: &Seen<'_>) -> String {
     };
     let over = |one, other, factor| Some(nanos(other, factor)? / nanos(one, factor)?);
     let most = |of: &dyn Fn(u64) -> Option<f64>| range([1, 10, 100].map(of)).map(|range| range.1);
-    POOL_ALONE.verdict(best_over_abp(0))
-        + &POOL_MOST.verdict(most(&best_over_abp))
-        + &NUMA.verdict(most(&|factor| over("bwos, numa", "bwos, best of two", factor)))
-        + &BOTH.verdict(over("bwos, probabilistic numa", "bwos, numa", 100))
+    vec![
+        POOL_ALONE.verdict(best_over_abp(0)),
+        POOL_MOST.verdict(most(&best_over_abp)),
+        NUMA.verdict(most(&|factor| over("bwos, numa", "bwos, best of two", factor))),
+        BOTH.verdict(over("bwos, probabilistic numa", "bwos, numa", 100)),
+    ]
 }

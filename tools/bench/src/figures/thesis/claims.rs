@@ -2,7 +2,7 @@
 
 use super::{ALONE, SAYS_3_10, SUPERIOR};
 use crate::figures::relaxed::BSQ;
-use crate::verdict::{Claim, shown};
+use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::point::{LATENCY, Point};
 use crate::worlds::seen::{Seen, range};
 
@@ -67,29 +67,29 @@ const CLAIMS_3_11: Claims<6> = [
     ("NPNC", claim("thesis/3.11", "NPNC, 4096 entries, the best other's latency over cnq's", 79.4)),
 ];
 
-pub(super) fn of_2_8(seen: &Seen<'_>) -> String {
+pub(super) fn of_2_8(seen: &Seen<'_>) -> Vec<Verdict> {
     compared(&CLAIMS_2_8, &by_rate, 2, seen)
 }
 
-pub(super) fn of_2_9(seen: &Seen<'_>) -> String {
+pub(super) fn of_2_9(seen: &Seen<'_>) -> Vec<Verdict> {
     let (workload, scqd) = CLAIM_OF_SCQD;
-    compared(&CLAIMS_2_9, &by_rate, THREADS, seen)
-        + &compared(&CLAIMS_2_9_LATENCY, &by_latency, THREADS, seen)
-        + &scqd.verdict(scqd_over_bbq(workload, seen).filter(|_| seen.threads() >= THREADS))
+    let latency = compared(&CLAIMS_2_9_LATENCY, &by_latency, THREADS, seen);
+    let of_scqd = scqd.verdict(scqd_over_bbq(workload, seen).filter(|_| seen.threads() >= THREADS));
+    compared(&CLAIMS_2_9, &by_rate, THREADS, seen).into_iter().chain(latency).chain([of_scqd]).collect()
 }
 
-pub(super) fn of_2_9_over(seen: &Seen<'_>) -> String {
+pub(super) fn of_2_9_over(seen: &Seen<'_>) -> Vec<Verdict> {
     compared(&CLAIMS_2_9_OVER, &by_rate, FEWER, seen)
 }
 
-pub(super) fn of_3_7(seen: &Seen<'_>) -> String {
+pub(super) fn of_3_7(seen: &Seen<'_>) -> Vec<Verdict> {
     compared(&CLAIMS_3_7, &by_rate, THREADS, seen)
 }
 
-pub(super) fn of_3_10(seen: &Seen<'_>) -> String {
+pub(super) fn of_3_10(seen: &Seen<'_>) -> Vec<Verdict> {
     let words = SAYS_3_10.iter().filter(|(_, says)| *says == SUPERIOR);
-    let words: String = words.map(|(workload, says)| shown("thesis/3.10", workload, says)).collect();
-    compared(&CLAIMS_3_10, &by_rate, THREADS, seen) + &words
+    let words = words.map(|(workload, says)| shown("thesis/3.10", workload, says));
+    compared(&CLAIMS_3_10, &by_rate, THREADS, seen).into_iter().chain(words).collect()
 }
 
 /// A figure of a point of which more is better.
@@ -120,7 +120,7 @@ pub(super) fn gains<'a>(better: &Better, workload: &str, seen: &Seen<'a>) -> Opt
 }
 
 /// The line of each number: the most of what the first contender gains, where there are so many hardware threads.
-fn compared(claims: &[(&str, Claim)], better: &Better, threads: usize, seen: &Seen<'_>) -> String {
+fn compared(claims: &[(&str, Claim)], better: &Better, threads: usize, seen: &Seen<'_>) -> Vec<Verdict> {
     let most = |workload: &str| range(gains(better, workload, seen)?.into_iter().map(|gain| Some(gain.0)));
     let here = |workload: &str| most(workload).map(|range| range.1).filter(|_| seen.threads() >= threads);
     claims.iter().map(|(workload, claim)| claim.verdict(here(workload))).collect()
@@ -137,7 +137,7 @@ fn scqd_over_bbq(workload: &str, seen: &Seen<'_>) -> Option<f64> {
 }
 
 /// What CNQ makes of a tube with that k at most, or with any, whatever the number of threads.
-pub(super) fn of_3_8(seen: &Seen<'_>) -> String {
+pub(super) fn of_3_8(seen: &Seen<'_>) -> Vec<Verdict> {
     let here = |workload: &str, tube: &str, k: &str| {
         let is_of = |point: &Point| point.workload == workload && point.contender == tube;
         let with = seen.places(|point| is_of(point) && point.label != ALONE && (k.is_empty() || point.label == k));
@@ -153,7 +153,7 @@ pub(super) fn of_3_8(seen: &Seen<'_>) -> String {
 }
 
 /// How much longer a message is in the best of the others than in the best of CNQ.
-pub(super) fn of_3_11(seen: &Seen<'_>) -> String {
+pub(super) fn of_3_11(seen: &Seen<'_>) -> Vec<Verdict> {
     let least = |workload: &str, is_cnq: bool| {
         let of = |point: &Point| {
             let name = point.contender;

@@ -7,7 +7,7 @@ use thalweg_sim::Report;
 
 use super::net::Contender;
 use super::{ALONE, SINGLE, WORK};
-use crate::verdict::{Claim, shown};
+use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::experiment::Says;
 use crate::worlds::point::{MEMORY, Point, Run};
 use crate::worlds::seen::Seen;
@@ -76,10 +76,10 @@ const fn claim(figure: &'static str, what: &'static str, paper: f64) -> Claim {
 }
 
 /// The lines of a benchmark.
-pub(crate) fn verdicts(seen: &Seen<'_>) -> String {
+pub(crate) fn verdicts(seen: &Seen<'_>) -> Vec<Verdict> {
     let link = Contender::VirtualLink.name();
     let is_of = |workload: &str| !seen.places(|point| point.workload == workload).is_empty();
-    let mut text = String::new();
+    let mut all = Vec::new();
     for (workload, label, of, claim) in CLAIMS.iter().filter(|claim| is_of(claim.0)) {
         let over = |unit: Option<&str>, other: &str, of_other: &str| {
             let figure = |contender: &str, label: &str| {
@@ -93,10 +93,11 @@ pub(crate) fn verdicts(seen: &Seen<'_>) -> String {
             Of::LessMemory => over(Some(MEMORY), Contender::Boost.name(), label).map(|share| 100.0 * (1.0 - share)),
             Of::Time => over(None, ALONE, ALONE).map(|share| 100.0 * (share - 1.0).abs()),
         };
-        text += &claim.verdict(here);
+        all.push(claim.verdict(here));
     }
     let words = SHOWN.iter().filter(|(workload, ..)| is_of(workload));
-    text + &words.map(|(_, figure, what, says)| shown(figure, what, says)).collect::<String>()
+    all.extend(words.map(|(_, figure, what, says)| shown(figure, what, says)));
+    all
 }
 
 /// The middle run of a point.
@@ -251,8 +252,8 @@ fn of_all_benchmarks(measured: &Measured<'_>) -> String {
     let link = averages_of(measured, WORK[0].1).remove(&Contender::VirtualLink);
     let link = link.filter(|averages| averages.faster.len() == PAPER.len());
     let less = |averages: &Averages| 100.0 * (1.0 - geometric(&averages.memory));
-    FASTER.verdict(link.as_ref().map(|averages| geometric(&averages.faster)))
-        + &LESS_MEMORY.verdict(link.as_ref().map(less))
+    let faster = FASTER.verdict(link.as_ref().map(|averages| geometric(&averages.faster)));
+    format!("{faster}{}", LESS_MEMORY.verdict(link.as_ref().map(less)))
 }
 
 /// What a contender's averages are of.

@@ -232,7 +232,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::machines::pictures::plots;
+    use crate::worlds::pictures::plots;
     use thalweg_figure::draw;
     use thalweg_sim::{Machine, Routing};
 

@@ -10,7 +10,7 @@ use tokio::task::LocalSet;
 
 use crate::harness::BoxError;
 use crate::machine::thread_cpu_time;
-use crate::records::quantile;
+use crate::report::record::quantile;
 
 /// A connection to a server.
 pub(super) trait Client: Sized + 'static {

@@ -25,17 +25,39 @@ impl Claim {
         Self { at_most: true, ..self }
     }
 
-    /// The line below a figure: both numbers and a word. Without a number of ours the word is *not run*.
-    pub(crate) fn verdict(&self, here: Option<f64>) -> String {
-        let Self { figure, what, paper, at_most, within } = *self;
+    /// What becomes of it beside our number, if there is one.
+    pub(crate) const fn verdict(self, here: Option<f64>) -> Verdict {
+        Verdict::Of { claim: self, here }
+    }
+}
+
+/// What becomes of what a paper says of a figure. As text, the line below the figure.
+#[cfg(any(feature = "machines", feature = "native"))]
+#[derive(Clone, Debug)]
+pub(crate) enum Verdict {
+    /// A number, and ours.
+    Of { claim: Claim, here: Option<f64> },
+    /// The paper has no number.
+    Words(String),
+}
+
+#[cfg(any(feature = "machines", feature = "native"))]
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (claim, here) = match self {
+            Self::Of { claim, here } => (claim, here),
+            Self::Words(words) => return f.write_str(words),
+        };
+        let Claim { figure, what, paper, at_most, within } = *claim;
         let (who, bound) = (who(figure), if at_most { "at most " } else { "" });
+        // Without a number of ours it was not run.
         let Some(here) = here.filter(|here| here.is_finite()) else {
-            return format!("{figure}: {what}, {who} {bound}{paper}: not run\n");
+            return writeln!(f, "{figure}: {what}, {who} {bound}{paper}: not run");
         };
         let is_below = at_most && here <= paper;
         let word = if is_below || comes_out(paper, here, within) { "comes out" } else { "differs" };
         let (here, off) = (number(here), share(within));
-        format!("{figure}: {what} {here}, {who} {bound}{paper}: {word} ({off} off at most comes out)\n")
+        writeln!(f, "{figure}: {what} {here}, {who} {bound}{paper}: {word} ({off} off at most comes out)")
     }
 }
 
@@ -46,9 +68,10 @@ pub(crate) fn comes_out(paper: f64, here: f64, within: f64) -> bool {
 
 /// The line below a figure of which the paper has no number.
 #[cfg(any(feature = "machines", feature = "native"))]
-pub(crate) fn shown(figure: &str, what: &str, says: &str) -> String {
+pub(crate) fn shown(figure: &str, what: &str, says: &str) -> Verdict {
     let what = if what.is_empty() { String::new() } else { format!("{what}, ") };
-    format!("{figure}: {what}no number to compare in {}: {}\n", who(figure), says.replace('\n', " "))
+    let (who, says) = (who(figure), says.replace('\n', " "));
+    Verdict::Words(format!("{figure}: {what}no number to compare in {who}: {says}\n"))
 }
 
 #[cfg(any(feature = "machines", feature = "native"))]
@@ -79,7 +102,7 @@ mod tests {
 
     /// The word of a line.
     fn word(claim: Claim, here: f64) -> &'static str {
-        let line = claim.verdict(Some(here));
+        let line = claim.verdict(Some(here)).to_string();
         ["comes out", "differs", "not run"].into_iter().find(|word| line.contains(&format!(": {word}"))).unwrap()
     }
 
@@ -105,18 +128,18 @@ mod tests {
     fn a_line_has_both_numbers_and_the_tolerance() {
         let claim = Claim { paper: 11.3, ..CLAIM };
         let line = "thesis/0.0: simple 5.80, the thesis 11.3: differs (a third off at most comes out)\n";
-        assert_eq!(claim.verdict(Some(5.8)), line);
+        assert_eq!(claim.verdict(Some(5.8)).to_string(), line);
         let paper = Claim { figure: "ff/figure8", paper: 120.0, within: 0.01, ..CLAIM }.at_most();
         let line = "ff/figure8: simple 120, the paper at most 120: comes out (1.00 % off at most comes out)\n";
-        assert_eq!(paper.verdict(Some(119.96)), line);
+        assert_eq!(paper.verdict(Some(119.96)).to_string(), line);
     }
 
     #[test]
     fn without_a_number_of_ours_nothing_was_run() {
         for here in [None, Some(f64::NAN), Some(f64::INFINITY)] {
-            assert_eq!(CLAIM.verdict(here), "thesis/0.0: simple, the thesis 3: not run\n");
+            assert_eq!(CLAIM.verdict(here).to_string(), "thesis/0.0: simple, the thesis 3: not run\n");
         }
         let words = shown("thesis/0.0", "NP1C", "more\nwith larger k");
-        assert_eq!(words, "thesis/0.0: NP1C, no number to compare in the thesis: more with larger k\n");
+        assert_eq!(words.to_string(), "thesis/0.0: NP1C, no number to compare in the thesis: more with larger k\n");
     }
 }

@@ -2,8 +2,7 @@
 
 use thalweg_figure::{Bar, Curve, Plot, Shape, Tone, draw};
 
-use crate::harness::Role;
-use crate::records::{Record, base, curves, panels};
+use super::record::{Record, Role, base, curves, panels};
 
 /// One panel for each workload and unit, below each other, with `caption` at the foot.
 pub fn render(records: &[Record], caption: &str) -> String {
@@ -60,8 +59,8 @@ fn lines(panel: &[&Record]) -> Vec<Curve> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::At;
-    use crate::records::tests::record;
+    use crate::report::record::At;
+    use crate::report::record::tests::record;
 
     fn point(name: &str, point: &'static str, median: f64) -> Record {
         Record { at: Some(At { axis: "entries & more", point }), ..record(name, Role::Ours, median) }

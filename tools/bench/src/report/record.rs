@@ -4,12 +4,22 @@ use serde::Serialize;
 use serde_json::Value;
 use thalweg_figure::Spread;
 
-use crate::harness::Role;
-
 /// The value below which the share `q` of `sorted` lies (nearest rank). NaN without values.
 pub fn quantile(sorted: &[u64], q: f64) -> f64 {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.saturating_sub(1)).map_or(f64::NAN, |&value| value as f64)
+}
+
+/// What a contender's figures are compared as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// thalweg.
+    Ours,
+    /// Does what a stream runtime does: the best of these is the base of the ratios.
+    Peer,
+    /// Does the work without being a pipeline of separate stages (a fused loop, data parallelism): a limit, not a rival.
+    Bound,
 }
 
 /// A point of a curve.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use thalweg_figure::Spread;
 
-use crate::records::{At, Record, base, compares, curves, panels};
+use super::columns::aligned;
+use super::record::{At, Record, base, compares, curves, panels};
 
 /// One table for each workload and unit: median, range, ratio to the base, CPUs used, and what the runs were like where a unit says that.
 pub fn render(records: &[Record]) -> String {
@@ -82,21 +83,6 @@ fn sweep(panel: &[&Record], axis: &str) -> String {
     title + &aligned(&rows)
 }
 
-/// Rows in columns, the first one to the left and the others to the right.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows[0].len()).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let mut line = format!("  {:<width$}", row[0], width = widths[0]);
-        for (cell, width) in row.iter().zip(&widths).skip(1) {
-            write!(line, "  {cell:>width$}").expect("a String takes everything");
-        }
-        writeln!(text, "{}", line.trim_end()).expect("a String takes everything");
-    }
-    text
-}
-
 /// Three significant digits, or all of the integer part.
 pub(crate) fn figure(value: f64) -> String {
     match value.abs() {
@@ -111,8 +97,8 @@ pub(crate) fn figure(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::Role;
-    use crate::records::tests::record;
+    use crate::report::record::Role;
+    use crate::report::record::tests::record;
 
     #[test]
     fn a_table_shows_range_ratio_and_base() {
