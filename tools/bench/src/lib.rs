@@ -15,8 +15,8 @@
 //! | `workloads` | what is computed, so that every contender does the same and every run is checked |
 //! | `baselines` | the rivals that are written here, from their papers |
 //! | `peers`, `ours` | the rivals that are published, and how thalweg does the same |
-//! | `figures` | the papers' figures, a file each |
-//! | `queues`, `streams`, `tasks`, `daemon` | experiments of our own, a file each |
+//! | `figures` | the papers' figures, a folder for each paper; they run in every world |
+//! | `queues`, `streams`, `tasks`, `daemon` | ours beside published rivals on the machine at hand, a file for each question |
 //! | `micro` | what the model of a machine is fitted to |
 //! | `worlds` | where a figure runs: the machine at hand, or a modelled one |
 //! | `machines` | runs on modelled machines, calibration |

@@ -12,7 +12,7 @@ use thalweg_sync::atomic::Ordering::Relaxed;
 use thalweg_sync::hint::{self, Access};
 use thalweg_sync::{CachePadded, spin, thread};
 
-use crate::figures::queues::RIGHT;
+use crate::figures::own::queues::RIGHT;
 use crate::worlds::point::{Figures, Role, together};
 use crate::worlds::{self, Memory};
 

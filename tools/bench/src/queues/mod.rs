@@ -11,7 +11,6 @@ pub mod failed;
 #[cfg(any(thalweg_cpp, thalweg_dpdk))]
 mod foreign;
 pub mod front;
-pub mod growth;
 pub mod item;
 pub mod latency;
 pub(crate) mod limits;

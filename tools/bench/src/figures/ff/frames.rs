@@ -9,7 +9,7 @@ use thalweg_sync::hint::Access;
 use thalweg_sync::{CachePadded, spin, time};
 
 use super::stages::{AS_PRINTED, Contender, FAST_FORWARD, LAMPORT, LOCKED};
-use crate::figures::queues::Item;
+use crate::figures::own::queues::Item;
 use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::experiment::{EVERY, Experiment, Panel, RATE, Setting, said};
 use crate::worlds::point::{Figures, Point, Role, Run, together};

@@ -15,7 +15,7 @@ use thalweg_sync::spin;
 
 use super::noise::{MISSING, Noise, WORK};
 use crate::baselines::printed::as_printed;
-use crate::figures::queues::{Item, RIGHT};
+use crate::figures::own::queues::{Item, RIGHT};
 use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::experiment::{EVERY, Experiment, Panel, Setting, said};
 use crate::worlds::point::{Figures, MISSES, Point, Role, Run, together};

@@ -10,7 +10,7 @@ use thalweg_sync::{CachePadded, spin};
 use super::net::{Contender, Net, Receiver, Sender};
 use super::patterns::one;
 use super::queues::{entrant, entrants};
-use crate::figures::queues;
+use crate::figures::own::queues;
 use crate::worlds;
 use crate::worlds::experiment::{Experiment, Panel, Setting};
 use crate::worlds::point::{self, Figures, MISSES, Point, Role, SNOOPS};

@@ -11,10 +11,10 @@ use thalweg_sync::spin;
 use super::OVER_BOOST;
 use super::net::{Contender as Kind, supervisor};
 use crate::baselines::mailbox::{self, mailboxes};
-use crate::figures::queues::{
+use crate::figures::own::queues::{
     Contender, Ends, Item, Left, RIGHT, Receiving, Sending, cloned, most, point, sides, single, steps, unclosed,
 };
-use crate::figures::thesis::boost;
+use crate::figures::thesis::queues::boost;
 use crate::worlds::experiment::{Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{L1_MISSES, LATENCY, MEMORY, MISSES, Point, SNOOPS};
 

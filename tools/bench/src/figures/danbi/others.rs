@@ -21,10 +21,10 @@ use thalweg_queue::stealing::Rng;
 use thalweg_sim::{Machine, Price, Simulation, price};
 use thalweg_sync::sync::Arc;
 
-use super::applications::simulated::{self, prices};
-use super::applications::{Application, DANBI};
 use crate::baselines::bulk::{self, APPLICATION, RUNTIME};
 use crate::baselines::fork_join::{self, Counts, MergeSort};
+use crate::figures::applications::simulated::{self, prices};
+use crate::figures::applications::{Application, DANBI};
 use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, Experiment, Panel, Setting};
 use crate::worlds::point::{Figures, Point, Run};

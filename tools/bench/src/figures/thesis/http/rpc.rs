@@ -6,7 +6,7 @@
 use crate::harness::{BoxError, Effort, Experiment, Group};
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment { name: "executor/rpc", plan };
+pub(crate) const EXPERIMENT: Experiment = Experiment { name: "executor/rpc", plan };
 
 const WORKLOAD: &str = "a call, answered over loopback";
 

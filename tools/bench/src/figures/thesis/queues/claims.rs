@@ -1,7 +1,7 @@
 //! The thesis' numbers of these figures as data, and ours beside them.
 
 use super::{ALONE, SAYS_3_10, SUPERIOR};
-use crate::figures::relaxed::BSQ;
+use crate::figures::thesis::memory::BSQ;
 use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::point::{LATENCY, Point};
 use crate::worlds::seen::{Seen, range};

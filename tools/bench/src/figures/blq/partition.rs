@@ -3,7 +3,7 @@
 use serde_json::json;
 use thalweg::Scheme;
 
-use crate::figures::streams::{WORK_OF_ROWS, rows};
+use crate::figures::own::streams::{WORK_OF_ROWS, rows};
 use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
 use crate::worlds::point::{Figures, L1_MISSES, MISSES, Point, Run};

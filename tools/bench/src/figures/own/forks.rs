@@ -4,7 +4,7 @@
 use serde_json::json;
 use thalweg_task::{Runtime, fork};
 
-use crate::figures::streams::workers;
+use crate::figures::own::streams::workers;
 use crate::worlds;
 use crate::worlds::experiment::{Base, Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{Figures, Point, Run};

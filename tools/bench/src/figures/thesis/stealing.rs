@@ -12,7 +12,7 @@ use thalweg_sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use thalweg_sync::{CachePadded, spin, time};
 
 use self::ends::{ABP, ABP_SC, BBQ, Contender, Ends, FIFO, LIFO, Owner, PLAIN, PLAIN_RING, READ, Thief, WRITTEN};
-use crate::figures::queues::RIGHT;
+use crate::figures::own::queues::RIGHT;
 use crate::worlds;
 use crate::worlds::experiment::{EVERY, Experiment, NANOS, Panel, RATE, Setting, said};
 use crate::worlds::point::{Figures, Point, Role, Run, together};

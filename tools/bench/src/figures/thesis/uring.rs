@@ -6,7 +6,7 @@ use thalweg_queue::{Pop, Push, Yield, spsc};
 use thalweg_sync::spin;
 
 use crate::baselines::uring::{self, Completion, Submission};
-use crate::figures::queues::RIGHT;
+use crate::figures::own::queues::RIGHT;
 use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
 use crate::worlds::point::{Figures, Point, Role, Run, together};

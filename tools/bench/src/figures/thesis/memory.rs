@@ -5,8 +5,8 @@
 
 use crate::baselines::distributed::Distributed;
 use crate::baselines::k_fifo::KFifo;
-use crate::figures::queues::{Contender, HELD, Item, unclosed};
-use crate::figures::thesis::{many, of_a_megabyte};
+use crate::figures::own::queues::{Contender, HELD, Item, unclosed};
+use crate::figures::thesis::queues::{many, of_a_megabyte};
 use crate::report::verdict::{Claim, Verdict, shown};
 use crate::worlds::experiment::{Experiment, Panel, Says, Setting, said};
 use crate::worlds::point::{Point, Run};

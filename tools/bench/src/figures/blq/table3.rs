@@ -3,17 +3,18 @@
 //!
 //! The paper, 10^7 iterations, ns: pthreads 56 / 948 / 4184 / 38984, qthreads 334 / 2239 / – / 5075, Go 35 / 240 / 512 / 1098, libut 63 / 127 / 243 / 415.
 
+mod go;
+
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use serde_json::json;
 use thalweg_task::{Runtime, scope, spawn, spawn_now, yield_now};
 
-use super::go;
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Role::*, Sample};
 use crate::machine::{Placement, Timing, timed};
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment { name: "tasks/table3", plan };
+pub(crate) const EXPERIMENT: Experiment = Experiment { name: "tasks/table3", plan };
 
 /// Fewer rounds where each takes microseconds: of threads.
 const FEWER: u64 = 50;

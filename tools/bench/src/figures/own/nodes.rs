@@ -5,7 +5,7 @@
 use serde_json::json;
 use thalweg::Scheme;
 
-use crate::figures::streams::{WORK_OF_ROWS, rows};
+use crate::figures::own::streams::{WORK_OF_ROWS, rows};
 use crate::worlds::experiment::{Experiment, Panel, Setting};
 use crate::worlds::point::{Figures, MISSES, Point, Run};
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use thalweg::Scheme;
 
 use crate::baselines::danbi::{self, BURST, Graph, Kernel, Scheduler};
-use crate::figures::streams::{self, Chain};
+use crate::figures::own::streams::{self, Chain};
 use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{Client, Figures, Point, Run};

@@ -14,8 +14,8 @@ use thalweg_sync::atomic::{AtomicU64, AtomicUsize};
 use thalweg_sync::{CachePadded, spin};
 
 use crate::baselines::abp;
-use crate::figures::queues::{RIGHT, steps};
-use crate::figures::stealing::ends::{Owner, Thief};
+use crate::figures::own::queues::{RIGHT, steps};
+use crate::figures::thesis::stealing::ends::{Owner, Thief};
 use crate::report::verdict::{Claim, Verdict};
 use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, Setting, said};
 use crate::worlds::point::{Figures, Point, Role, Run, together};

@@ -11,7 +11,7 @@ use thalweg_sync::{CachePadded, hint};
 
 use super::{BLOCKS, CAPACITY, padded};
 use crate::baselines::abp;
-use crate::figures::queues::RIGHT;
+use crate::figures::own::queues::RIGHT;
 
 /// The owner's end.
 pub(crate) trait Owner: Send {

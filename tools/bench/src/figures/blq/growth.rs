@@ -12,14 +12,14 @@ use serde_json::json;
 use thalweg_queue::Yield;
 use thalweg_queue::growing::{self, Most};
 
-use super::contenders::{ChunkRing, ChunkRingFrom, LamportCached, Rtrb, Spsc};
-use super::limits::{self, ByBlocks, Prefetched};
-use super::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item};
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sample};
 use crate::machine::Placement;
+use crate::queues::contenders::{ChunkRing, ChunkRingFrom, LamportCached, Rtrb, Spsc};
+use crate::queues::limits::{self, ByBlocks, Prefetched};
+use crate::queues::one_to_one::{CAPACITY, Ends, one_by_one, params, per_item};
 
 /// The entry in the registry.
-pub const EXPERIMENT: Experiment = Experiment { name: "queues/growth", plan };
+pub(crate) const EXPERIMENT: Experiment = Experiment { name: "queues/growth", plan };
 
 const FIRST: usize = 64;
 const LAST: usize = 1024;

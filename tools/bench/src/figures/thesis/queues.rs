@@ -15,11 +15,11 @@ use crate::baselines::lprq::{self, Lprq};
 use crate::baselines::michael_scott::Boost;
 use crate::baselines::sp_ring::SpRing;
 use crate::baselines::ticket_ring::{self, ticket_ring};
-use crate::figures::queues::{
+use crate::figures::own::queues::{
     CAPACITY, Contender, FILL, Item, RIGHT, Receiving, Sending, UNFAIR, WAITS, cloned, most, point, sides, single,
     steps, unclosed,
 };
-use crate::figures::relaxed::{BSQ, relaxed};
+use crate::figures::thesis::memory::{BSQ, relaxed};
 use crate::worlds::experiment::{Base, EVERY, Experiment, NANOS, Panel, RATE, Says, Setting, said};
 use crate::worlds::point::{L1_MISSES, LATENCY, Point, Run};
 use crate::worlds::seen::Seen;

@@ -8,7 +8,7 @@
 mod clients;
 #[cfg(feature = "http")]
 mod plain;
-pub mod rpc;
+pub(crate) mod rpc;
 #[cfg(feature = "http")]
 mod servers;
 
@@ -17,7 +17,7 @@ use crate::catalogue::optional::Optional;
 use crate::harness::{BoxError, Effort, Experiment, Group};
 
 /// The entry for the registry.
-pub const EXPERIMENT: Experiment = Experiment { name: "executor/http", plan };
+pub(crate) const EXPERIMENT: Experiment = Experiment { name: "executor/http", plan };
 
 const WORKLOAD: &str = "a request, answered over loopback";
 

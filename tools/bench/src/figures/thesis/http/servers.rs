@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::clients::Client;
 use crate::harness::BoxError;
 
-#[path = "../../../../../crates/thalweg-executor/examples/http/hyper_io.rs"]
+#[path = "../../../../../../crates/thalweg-executor/examples/http/hyper_io.rs"]
 #[allow(dead_code, reason = "no connection has a timer here, as tokio's has none")]
 mod hyper_io;
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::bbq_modes::{Many, Shared};
+use super::modes::{Many, Shared};
 use crate::harness::Role::*;
 use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Sample};
 use crate::queues::stamps::Clock;

@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn every_shape_delivers_every_item() {
-        for experiment in [super::EXPERIMENT, super::super::bbq_shape::EXPERIMENT] {
+        for experiment in [super::EXPERIMENT, super::super::shape::EXPERIMENT] {
             let outcome = measure(&experiment, &Effort::TINY, &mut Vec::new()).unwrap();
             assert_eq!(outcome.failures, [""; 0]);
             assert!(!outcome.records.is_empty() && outcome.records.iter().all(|record| record.at.is_some()));
