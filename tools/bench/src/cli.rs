@@ -11,7 +11,7 @@ use crate::figures::applications::{instructions, prices};
 use crate::harness::{BoxError, Effort, Experiment, measure};
 use crate::registry::NATIVE;
 use crate::report::record::Record;
-use crate::report::{chart, table};
+use crate::report::{chart, published, table};
 use crate::words::{Lab, LabCommand};
 use crate::worlds::here;
 use crate::{machine, publish, tables};
@@ -73,14 +73,14 @@ fn execute(command: LabCommand, out: &mut dyn Write, progress: &mut dyn Write) -
             }
             Ok(ExitCode::SUCCESS)
         }
-        LabCommand::Publish { names, quick, runs, machine } => {
+        LabCommand::Check { .. } | LabCommand::Run { on: Some(_), .. } | LabCommand::Publish { on: Some(_), .. } => {
+            Err("no machine is modelled in this build; `cargo lab` builds one for `check` and for `--on`".into())
+        }
+        LabCommand::Publish { names, quick, runs, machine, .. } => {
             let experiments = select(&names)?;
             publish(&experiments, quick, runs, machine, progress)
         }
         LabCommand::Tables { check, proved } => Ok(tables::run(check, proved)),
-        LabCommand::Check { .. } | LabCommand::Run { on: Some(_), .. } => {
-            Err("no machine is modelled in this build; `cargo lab` builds one for `check` and `run --on`".into())
-        }
         LabCommand::Run { names, quick, runs, json, svg, .. } => {
             let experiments = select(&names)?;
             run_all(&experiments, &effort(quick, runs), json, svg, out, progress)
@@ -98,10 +98,7 @@ fn publish(
     if cfg!(debug_assertions) {
         return Err("built without optimisation, these figures mean nothing; use `cargo lab publish`".into());
     }
-    let measured = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/measured");
-    if !measured.is_dir() {
-        return Err(format!("{} is not there; publishing needs a checkout of thalweg", measured.display()).into());
-    }
+    let measured = published::folder()?;
     let machine = machine.unwrap_or_else(publish::machine_name);
     if machine.is_empty() || machine.contains(['/', '\\']) || machine.starts_with('.') {
         return Err(format!("--machine {machine}: a folder's name, such as {}", publish::machine_name()).into());

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
@@ -10,6 +9,7 @@ use crate::cores::{self, Probe, Steady};
 use crate::harness::{BoxError, Effort, Experiment, measure_while};
 use crate::machine;
 use crate::others::Others;
+use crate::report::published::{today, write};
 use crate::report::record::Record;
 
 /// They count and take no time, so that nothing disturbs them.
@@ -120,10 +120,7 @@ fn one(
         return Ok(Err(reason + "; try again later"));
     }
     let path = press.measured.join(press.machine).join(format!("{}.jsonl", experiment.name));
-    let folder = path.parent().expect("it is in a folder");
-    let cannot = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
-    std::fs::create_dir_all(folder).map_err(cannot)?;
-    std::fs::write(&path, text(experiment.name, effort, press, &outcome.records)).map_err(cannot)?;
+    write(&path, &text(experiment.name, effort, press, &outcome.records))?;
     Ok(Ok(path.display().to_string()))
 }
 
@@ -150,29 +147,6 @@ fn text(experiment: &str, effort: &Effort, press: &Press<'_>, records: &[Record]
         text += &format!("{line}\n");
     }
     text
-}
-
-/// The date, in UTC.
-fn today() -> String {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    date(since.as_secs() / 86_400)
-}
-
-/// The date so many days after 1970-01-01.
-fn date(mut days: u64) -> String {
-    let leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let mut year = 1970;
-    while days >= 365 + u64::from(leap(year)) {
-        days -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let mut month = 0;
-    let lengths = [31, 28 + u64::from(leap(year)), 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-    while days >= lengths[month] {
-        days -= lengths[month];
-        month += 1;
-    }
-    format!("{year}-{:02}-{:02}", month + 1, days + 1)
 }
 
 /// A folder's name for this machine: its processor and how many CPUs it has.
@@ -260,11 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_those_of_the_calendar() {
-        let days = [(0, "1970-01-01"), (59, "1970-03-01"), (11_016, "2000-02-29"), (20_819, "2027-01-01")];
-        for (day, expected) in days {
-            assert_eq!(date(day), expected);
-        }
+    fn a_folder_is_named_after_the_processor_and_its_threads() {
         assert!(machine_name().ends_with(&format!("-{}t", machine::cpus().len())));
     }
 }

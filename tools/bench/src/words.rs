@@ -99,7 +99,12 @@ Examples:
     /// Runs experiments, and keeps what they gave under docs/measured
     ///
     /// Refuses a machine that is disturbed at every second look, and runs that were and could not be made again, and says why: both CPUs on one
-    /// core, a slow clock, other processes at work. What only counts is not refused. Tables of pages follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
+    /// core, a slow clock, other processes at work. What only counts is not refused. With `--on`, what is published is what a figure draws, and each of a paper's numbers beside ours; what the file says
+    /// of them stays there. Tables of pages follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
+    #[command(after_help = "\
+Examples:
+  thalweg lab publish streams/pipe3
+  thalweg lab publish thesis/2.8 --on x86-88t --seeds 1")]
     Publish {
         /// A name from `lab list`, a family such as `streams/`, or `all`
         #[arg(required = true, value_name = "NAME")]
@@ -108,11 +113,16 @@ Examples:
         #[arg(long)]
         quick: bool,
         /// Measured runs of each contender, 5 at least
-        #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(5..=999))]
+        #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(5..=999), conflicts_with = "on")]
         runs: Option<u16>,
         /// The machine's folder under docs/measured, if it is not to be named after the processor
-        #[arg(long, value_name = "FOLDER")]
+        #[arg(long, value_name = "FOLDER", conflicts_with = "on")]
         machine: Option<String>,
+        /// Runs on this machine instead: a name from `sim machines`, and how many of its threads to use
+        #[arg(long, value_name = "MACHINE[:THREADS]", help_heading = ON)]
+        on: Option<String>,
+        #[command(flatten, next_help_heading = ON)]
+        length: Length,
     },
     /// Writes the tables of the pages from what is under docs/measured
     ///
@@ -147,16 +157,8 @@ pub(crate) struct Modelled {
     /// the answer to the one before), way=14 (cycles to the device, and back).
     #[arg(long, value_name = "OPTION=VALUE,...", requires = "on")]
     pub(crate) device: Option<String>,
-    /// How many seeds each point is run with, 1 to 1000, 3 by default; the tables show the middle one and the range
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=1000), requires = "on")]
-    pub(crate) seeds: Option<u64>,
-    /// After how many simulated seconds a run is given up, 60 by default
-    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=1_000_000), requires = "on")]
-    pub(crate) limit: Option<u64>,
-    /// So many times the messages, 1 to 1000: for what only shows in the long run, as how fair a queue is
-    #[arg(long, value_name = "TIMES", default_value_t = 1, hide_default_value = true)]
-    #[arg(value_parser = value_parser!(u16).range(1..=1000), conflicts_with = "quick", requires = "on")]
-    pub(crate) longer: u16,
+    #[command(flatten)]
+    pub(crate) length: Length,
     /// Only points whose workload, contender and label, as progress shows them, have this text; given again, this one too
     ///
     /// A part of a figure: what compares it with the paper is left out, and a number that needs other points is *not run*.
@@ -168,6 +170,21 @@ pub(crate) struct Modelled {
     /// Writes who did what when, at the last point of the last experiment, for <https://ui.perfetto.dev>
     #[arg(long, value_name = "FILE", requires = "on")]
     pub(crate) trace: Option<PathBuf>,
+}
+
+/// How much of it is run on a modelled machine.
+#[derive(Debug, Args)]
+pub(crate) struct Length {
+    /// How many seeds each point is run with, 1 to 1000, 3 by default; the tables show the middle one and the range
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=1000), requires = "on")]
+    pub(crate) seeds: Option<u64>,
+    /// After how many simulated seconds a run is given up, 60 by default
+    #[arg(long, value_name = "SECONDS", value_parser = value_parser!(u64).range(1..=1_000_000), requires = "on")]
+    pub(crate) limit: Option<u64>,
+    /// So many times the messages, 1 to 1000: for what only shows in the long run, as how fair a queue is
+    #[arg(long, value_name = "TIMES", default_value_t = 1, hide_default_value = true)]
+    #[arg(value_parser = value_parser!(u16).range(1..=1000), conflicts_with = "quick", requires = "on")]
+    pub(crate) longer: u16,
 }
 
 /// Runs queues and streams on a modelled machine of many cores
@@ -206,6 +223,22 @@ pub(crate) enum SimCommand {
         /// Puts what comes out in the place of what is published
         #[arg(long)]
         write: bool,
+    },
+    /// Runs experiments, and keeps under docs/measured what their figures draw, and each of a paper's numbers beside ours
+    ///
+    /// What the file says of them stays there. Tables of pages follow with `cargo lab tables`. Exit status: 0 if all is published, 2 if not.
+    Publish {
+        /// A name from `sim list`, or `all`
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+        /// The machine: a name from `sim machines`, and how many of its threads to use
+        #[arg(long, value_name = "MACHINE[:THREADS]")]
+        on: String,
+        /// An eighth of the messages
+        #[arg(long)]
+        quick: bool,
+        #[command(flatten)]
+        length: Length,
     },
     /// Runs experiments, or a program of yours, and prints a table for each
     ///

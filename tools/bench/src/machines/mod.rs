@@ -3,6 +3,7 @@
 mod calibrate;
 mod check;
 mod example;
+mod publish;
 mod runs;
 
 use std::error::Error;
@@ -16,8 +17,9 @@ use thalweg_sim::{Device, Failure, Machine, Routing, in_parallel};
 use crate::catalogue::{self, Entry};
 use crate::figures::vl;
 use crate::registry::on_machines;
+use crate::report::published;
 use crate::report::verdict::Verdict;
-use crate::words::{Modelled, Sim, SimCommand};
+use crate::words::{Length, Modelled, Sim, SimCommand};
 use crate::worlds::World;
 use crate::worlds::experiment::{Experiment, Setting};
 use crate::worlds::pictures;
@@ -65,8 +67,11 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
         }
         SimCommand::Calibrate { native, out } => emit(&calibrate::calibrate(native.as_deref(), out.as_deref())?)?,
         SimCommand::Check { write } => check::check(write, console)?,
+        SimCommand::Publish { names, on, quick, length } => {
+            publish_all(&select(&names)?, &on, quick, &length, console)?
+        }
         SimCommand::Run { names, on, quick, json, svg, modelled } => {
-            let Modelled { device, seeds, limit, longer, only, lines, trace } = modelled;
+            let Modelled { device, length: Length { seeds, limit, longer }, only, lines, trace } = modelled;
             let device: Option<Routing> = match device {
                 Some(text) => Some(text.parse().map_err(|error| format!("--device {text}: {error}"))?),
                 None => None,
@@ -91,13 +96,7 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
                 }
             };
             let (machine, threads) = Machine::part(&on)?;
-            if let Some(Experiment { name, threads: needed, .. }) = experiments
-                .iter()
-                .filter(|experiment| threads < experiment.threads)
-                .max_by_key(|experiment| experiment.threads)
-            {
-                return Err(format!("--on {on}: {name} needs {needed} threads at least, not {threads}").into());
-            }
+            have_threads(&experiments, &on, threads)?;
             let (longer, routing) = (longer.into(), device.unwrap_or_default());
             let setting = Setting { world: World::Modelled(&machine), threads, quick, longer, fewer: 1, routing };
             if device.is_some() && !experiments.iter().any(|experiment| has_routing(&(experiment.plan)(&setting))) {
@@ -111,6 +110,54 @@ pub fn run(args: Vec<String>, console: &Console) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether there are as many hardware threads as these need.
+fn have_threads(experiments: &[&Experiment], on: &str, threads: usize) -> Result<(), String> {
+    let short = experiments.iter().filter(|experiment| threads < experiment.threads);
+    short.max_by_key(|experiment| experiment.threads).map_or(Ok(()), |Experiment { name, threads: needed, .. }| {
+        Err(format!("--on {on}: {name} needs {needed} threads at least, not {threads}"))
+    })
+}
+
+/// Runs each of them, and writes its file.
+fn publish_all(
+    experiments: &[&'static Experiment],
+    on: &str,
+    quick: bool,
+    &Length { seeds, limit, longer }: &Length,
+    console: &Console,
+) -> Result<(), Box<dyn Error>> {
+    let measured = published::folder()?;
+    let (machine, threads) = Machine::part(on)?;
+    if Machine::named(machine.name()).is_err() {
+        return Err(
+            format!("--on {on}: what is published is of machines that all have; `sim machines` lists them").into()
+        );
+    }
+    have_threads(experiments, on, threads)?;
+    let (world, longer) = (World::Modelled(&machine), longer.into());
+    let setting = Setting { world, threads, quick, longer, fewer: 1, routing: Routing::default() };
+    let mut options = format!(" --on {on}");
+    for (option, value) in [("--seeds", seeds), ("--limit", limit), ("--longer", (longer > 1).then_some(longer))] {
+        options += &value.map_or_else(String::new, |value| format!(" {option} {value}"));
+    }
+    if quick {
+        options += " --quick";
+    }
+    let runs = Runs { seeds: seeds.unwrap_or(3), limit: limit.unwrap_or(60) * 1_000_000_000, lines: false };
+    for plan in plans(experiments, &setting, &[])? {
+        let Plan { experiment, points, .. } = &plan;
+        let path = measured.join(machine.name()).join(format!("{}.jsonl", experiment.name));
+        let written = publish::written(&path)?;
+        let of_this = measure(experiment.name, &machine, points, runs, console)?;
+        let command = format!("cargo lab run {}{options}", experiment.name);
+        let verdicts = plan.verdicts(&machine, &of_this);
+        let text = publish::text(experiment, (&machine, &command, runs.seeds), (points, &of_this), &verdicts);
+        published::write(&path, &(text + &written))?;
+        (console.emit)(&format!("published: {}\n", path.display()))?;
+    }
+    Ok(())
 }
 
 fn has_routing(points: &[Point]) -> bool {

@@ -4,6 +4,8 @@
 pub mod chart;
 #[cfg(any(feature = "machines", feature = "native"))]
 pub(crate) mod columns;
+#[cfg(any(feature = "machines", feature = "native"))]
+pub(crate) mod published;
 #[cfg(feature = "native")]
 pub mod record;
 #[cfg(feature = "native")]

@@ -61,6 +61,12 @@ impl std::fmt::Display for Verdict {
     }
 }
 
+/// Three digits, or all of the integer part, as a number.
+#[cfg(feature = "machines")]
+pub(crate) fn rounded(value: f64) -> f64 {
+    number(value).parse().unwrap_or(value)
+}
+
 /// Whether ours is off by no more than that share of the paper's.
 pub(crate) fn comes_out(paper: f64, here: f64, within: f64) -> bool {
     (here - paper).abs() <= within * paper.abs()
@@ -85,7 +91,8 @@ fn number(value: f64) -> String {
     match value.abs() {
         most if most >= 99.95 => format!("{value:.0}"),
         most if most >= 9.995 => format!("{value:.1}"),
-        _ => format!("{value:.2}"),
+        most if most >= 0.9995 || most == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
     }
 }
 

@@ -12,6 +12,52 @@ pub(crate) fn plots(experiment: &Experiment, points: &[Point], measured: &[Vec<R
     groups.flat_map(|group| experiment.panels.iter().filter_map(|panel| plot(experiment, panel, group))).collect()
 }
 
+/// A curve of a panel: its points' labels and middle figures.
+pub(crate) struct Drawn<'a> {
+    pub(crate) workload: String,
+    pub(crate) contender: &'a str,
+    pub(crate) unit: &'static str,
+    pub(crate) points: Vec<(&'a str, f64)>,
+}
+
+/// What is drawn of the panels with one figure for each point.
+pub(crate) fn curves<'a>(experiment: &Experiment, points: &'a [Point], measured: &'a [Vec<Run>]) -> Vec<Drawn<'a>> {
+    let all: Vec<Measured<'_>> = points.iter().zip(measured.iter().map(Vec::as_slice)).collect();
+    let mut drawn: Vec<Drawn<'_>> = Vec::new();
+    for points in all.chunk_by(|(one, _), (next, _)| group(one) == group(next)) {
+        for panel in experiment.panels {
+            let first = drawn.len();
+            for &(point, runs) in points {
+                let Some(figure) = figure(panel, (point, runs), points) else { continue };
+                let is_of = |drawn: &Drawn<'_>| drawn.contender == point.contender;
+                let at = drawn[first..].iter().position(is_of).map_or(drawn.len(), |at| first + at);
+                if at == drawn.len() {
+                    let (contender, points) = (point.contender, Vec::new());
+                    drawn.push(Drawn { workload: title(point), contender, unit: unit(panel), points });
+                }
+                drawn[at].points.push((&point.label, figure.median));
+            }
+        }
+    }
+    drawn
+}
+
+/// What a picture is of.
+fn title(point: &Point) -> String {
+    let (workload, at) = group(point);
+    workload.to_owned() + &at.map_or_else(String::new, |at| format!(", {at}"))
+}
+
+/// What a panel's figures count.
+fn unit(panel: &Panel) -> &'static str {
+    match panel {
+        Panel::Rate => RATE,
+        Panel::Of(unit) => unit,
+        Panel::Distribution => "% of messages that took no longer",
+        Panel::SpeedUp(base) => base.unit,
+    }
+}
+
 /// A point and its runs.
 type Measured<'a> = (&'a Point, &'a [Run]);
 
@@ -51,22 +97,15 @@ fn plot(experiment: &Experiment, panel: &Panel, points: &[Measured<'_>]) -> Opti
         }
         curves[number].points.extend(drawn);
     }
-    let (workload, at) = group(points[0].0);
-    let unit = match panel {
-        Panel::Rate => RATE,
-        Panel::Of(unit) => unit,
-        Panel::Distribution => "% of messages that took no longer",
-        Panel::SpeedUp(base) => base.unit,
-    };
+    let unit = unit(panel);
     let across = match (panel, &labels[..]) {
         (Panel::Distribution, _) => "ns in the queue",
         (_, [label]) => label,
         _ => "as in the table",
     };
-    let at = at.map_or_else(String::new, |at| format!(", {at}"));
     (!curves.is_empty()).then(|| Plot {
-        title: format!("{}: {workload}{at}", experiment.name),
-        note: (experiment.note)(unit, workload),
+        title: format!("{}: {}", experiment.name, title(points[0].0)),
+        note: (experiment.note)(unit, points[0].0.workload),
         unit: unit.to_owned(),
         shape: Shape::Curves { across: across.to_owned(), curves },
     })
