@@ -31,8 +31,9 @@ pub use data::{Run, load};
 pub use proved::keep;
 
 /// The pages that have tables.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "README.md",
+    "bindings/java/README.md",
     "docs/measurements.md",
     "docs/simulator.md",
     "docs/verification.md",
