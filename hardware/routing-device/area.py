@@ -5,6 +5,7 @@ Yosys maps it to the cells of a liberty file, and everything is scaled to 16 nm.
 for each device and number of entries; the guide's chapter has the table. Needs Yosys and the liberty file: apt-get install yosys
 qflow-tech-osu018.
 """
+import datetime
 import json
 import pathlib
 import re
@@ -80,7 +81,9 @@ def main():
         sys.exit(f"{LIBERTY} is not there: apt-get install qflow-tech-osu018")
     version = subprocess.run(["yosys", "-V"], capture_output=True, text=True).stdout.split("(")[0].strip()
     factors = f"area from 180 to 16 nm × {AREA}, delay × {DELAY:.3f}, SRAM {SRAM:.2f} µm² a bit"
-    records = [{"unit": "mm² at 16 nm, ps", "note": f"{version}, {LIBERTY.name}; {factors}", "command": "hardware/routing-device/area.py"}]
+    date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    note = f"{version}, {LIBERTY.name}; {factors}"
+    records = [{"unit": "mm² at 16 nm, ps", "note": note, "command": "hardware/routing-device/area.py", "date": date}]
     for entries in [int(entries) for entries in sys.argv[1:]] or [16, 32, 64, 128, 256]:
         for device in DEVICES:
             records.append(measure(device, entries))

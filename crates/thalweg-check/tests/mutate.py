@@ -8,6 +8,7 @@ which `cargo lab tables` writes the page. A rule that no test misses ends it wit
 Takes some minutes; the copy and its build are in a temporary directory, or where MUTATE_ROOM says.
 """
 
+import datetime
 import json
 import os
 import pathlib
@@ -71,10 +72,11 @@ def run(room, arguments):
 
 
 def keep(path, what, told):
-    """Puts a rule's line where it is, or at the end."""
+    """Puts a rule's line, with the date, where it is, or at the end."""
     head, *lines = path.read_text().splitlines()
     rules = {json.loads(line)["broken"]: line for line in lines}
-    rules[what] = json.dumps({"broken": what, "red then": told}, separators=(",", ":"))
+    date = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    rules[what] = json.dumps({"broken": what, "red then": told, "date": date}, separators=(",", ":"))
     path.write_text("\n".join([head, *rules.values()]) + "\n")
 
 

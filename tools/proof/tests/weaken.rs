@@ -69,7 +69,7 @@ fn killed(record: &str) -> Option<(&str, Strength, &str, u64)> {
         _ => return None,
     };
     let (client, _) = text("killed by")?.split_once(" (")?;
-    Some((text("label")?, tried, client, of("executions")?.trim_end_matches('}').parse().ok()?))
+    Some((text("label")?, tried, client, of("executions")?.split([',', '}']).next()?.parse().ok()?))
 }
 
 /// Each label that the document says is needed, made weaker as it says there, where its client fails soon.

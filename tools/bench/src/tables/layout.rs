@@ -29,6 +29,12 @@ pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
         if let Some((field, value)) = filter {
             records.retain(|record| record.get(field).is_some_and(|has| has == value));
         }
+        // A date stands beside the rows or above them, never both.
+        if records.iter().any(|record| record.contains_key("date"))
+            && let Some(date) = head.remove("date")
+        {
+            records.iter_mut().for_each(|record| _ = record.entry("date".to_owned()).or_insert_with(|| date.clone()));
+        }
     }
     runs.retain(|run| !run.records.is_empty());
     if runs.is_empty() {
@@ -102,9 +108,12 @@ fn pivot(records: &[&Fields], row: &str, column: &str) -> Result<String, String>
     Ok(text)
 }
 
-/// A row for each record.
+/// A row for each record, with its date at the end if records have dates of their own.
 fn list(records: &[&Fields], fields: &str) -> Result<String, String> {
-    let fields: Vec<&str> = fields.split(", ").collect();
+    let mut fields: Vec<&str> = fields.split(", ").collect();
+    if !fields.contains(&"date") && records.iter().any(|record| record.contains_key("date")) {
+        fields.push("date");
+    }
     let mut text = line(fields.iter().copied());
     text += &line(std::iter::repeat_n("---", fields.len())).replace(' ', "");
     for record in records {
@@ -210,6 +219,22 @@ mod tests {
         assert!(both.ends_with("| contender | one | two |\n|---|---|---|\n| a | 2.70 (2.5–3) | 1.23 |\n"), "{both}");
         let listed = table(measured.path(), "one/*/x: list workload, text").unwrap();
         assert!(listed.ends_with("| w | |\n| v | none |\n"), "{listed}");
+    }
+
+    #[test]
+    fn rows_of_several_dates_say_theirs_and_the_caption_none() {
+        let dated = concat!(
+            "{\"date\":\"2026-11-27\",\"note\":\"a note\"}\n",
+            "{\"a\":1}\n",
+            "{\"a\":2,\"date\":\"2026-11-28\"}\n"
+        );
+        let measured = folder(&[("m/x.jsonl", dated), ("m/y.jsonl", "{\"date\":\"2026-11-27\"}\n{\"a\":1}\n")]);
+        let table = |mark: &str| table(measured.path(), mark).unwrap();
+        let both = "a note.\n\n| a | date |\n|---|---|\n| 1 | 2026-11-27 |\n| 2 | 2026-11-28 |\n";
+        assert_eq!(table("m/x: list a"), both);
+        assert_eq!(table("m/x: list a, date"), both);
+        assert_eq!(table("m/x [a=1]: list a"), "a note; 2026-11-27.\n\n| a |\n|---|\n| 1 |\n");
+        assert_eq!(table("m/y: list a"), "2026-11-27.\n\n| a |\n|---|\n| 1 |\n");
     }
 
     #[test]

@@ -11,7 +11,7 @@
 //! | after the colon | the table |
 //! |---|---|
 //! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `group`, `unit` and `point` are others |
-//! | `list figure, paper, here` | a row for each record, with these fields; counts of five digits and more are grouped |
+//! | `list figure, paper, here` | a row for each record, with these fields; counts of five digits and more are grouped; the last column is `date` if records have dates of their own |
 //!
 //! The field `verdict` is computed: from a record's `numbers`, a paper's and ours in pairs, and from the share that the file's first line allows, `within`.
 //!
@@ -31,8 +31,9 @@ pub use data::{Run, load};
 pub use proved::keep;
 
 /// The pages that have tables.
-const PAGES: [&str; 6] = [
+const PAGES: [&str; 7] = [
     "README.md",
+    "bindings/java/README.md",
     "docs/measurements.md",
     "docs/simulator.md",
     "docs/verification.md",
@@ -68,7 +69,7 @@ pub fn run(check: bool, proved: bool) -> ExitCode {
     if proved {
         match std::io::read_to_string(std::io::stdin())
             .map_err(|error| format!("cannot read what was printed: {error}"))
-            .and_then(|printed| keep(&root.join("docs/measured"), &printed))
+            .and_then(|printed| keep(&root.join("docs/measured"), &printed, &proved::today()?))
         {
             Ok(kept) => kept.iter().for_each(|(file, lines)| {
                 println!("docs/measured/verification/{file}.jsonl: {lines} lines; its first says how they were made");

@@ -1,7 +1,7 @@
 //! What `cargo proof` printed, kept under `docs/measured/verification`: `clients/QUEUE.jsonl` and `orderings/QUEUE.jsonl`.
 //!
 //! A line that is there already is replaced, one that is new goes to the end, and all others stay as they are. So does the first line of
-//! the file, which says how its lines were made.
+//! the file, which says how its lines were made. A line has its date, but where the first line says the same one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,12 +15,12 @@ struct Line {
     text: String,
 }
 
-/// Keeps the lines of clients and of labels in `printed`, and returns how many of which file.
+/// Keeps the lines of clients and of labels in `printed`, which are of the day `date`, and returns how many of which file.
 ///
 /// # Errors
 ///
 /// A client that fails, no line at all, labels of which no line names the client of a queue, and a file that cannot be read or written.
-pub fn keep(measured: &Path, printed: &str) -> Result<BTreeMap<String, usize>, String> {
+pub fn keep(measured: &Path, printed: &str, date: &str) -> Result<BTreeMap<String, usize>, String> {
     if let Some(fails) = printed.lines().find(|line| line.contains(" fails: ")) {
         return Err(format!("a client that fails is no figure: {fails}"));
     }
@@ -36,7 +36,7 @@ pub fn keep(measured: &Path, printed: &str) -> Result<BTreeMap<String, usize>, S
     }
     let mut kept = BTreeMap::new();
     for line in lines {
-        put(&measured.join("verification").join(format!("{}.jsonl", line.file)), &line)?;
+        put(&measured.join("verification").join(format!("{}.jsonl", line.file)), &line, date)?;
         *kept.entry(line.file).or_default() += 1;
     }
     Ok(kept)
@@ -101,8 +101,15 @@ fn strength(text: &str) -> Option<(&'static str, &str)> {
     ALL.into_iter().find_map(|name| Some((name, text.strip_prefix(name)?)))
 }
 
+/// The date, in UTC, as the system's command says it.
+pub(super) fn today() -> Result<String, String> {
+    let cannot = |error: &dyn std::fmt::Display| format!("cannot ask `date` for the date: {error}");
+    let said = std::process::Command::new("date").args(["-u", "+%Y-%m-%d"]).output().map_err(|error| cannot(&error))?;
+    String::from_utf8(said.stdout).map(|date| date.trim().to_owned()).map_err(|error| cannot(&error))
+}
+
 /// Puts a line into its file.
-fn put(path: &Path, line: &Line) -> Result<(), String> {
+fn put(path: &Path, line: &Line, date: &str) -> Result<(), String> {
     let cannot = |what: &str, error: std::io::Error| format!("cannot {what} {}: {error}", path.display());
     let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "{}\n".to_owned(),
@@ -112,9 +119,16 @@ fn put(path: &Path, line: &Line) -> Result<(), String> {
         fields(there).is_ok_and(|fields| line.known_by.iter().all(|(name, value)| fields.get(*name) == Some(value)))
     };
     let mut lines: Vec<&str> = text.lines().collect();
+    let is_of_that_day = lines
+        .first()
+        .is_some_and(|head| fields(head).is_ok_and(|fields| fields.get("date").is_some_and(|of_all| of_all == date)));
+    let dated = match line.text.strip_suffix('}') {
+        Some(fields) if !is_of_that_day => format!("{fields},\"date\":\"{date}\"}}"),
+        _ => line.text.clone(),
+    };
     match lines.iter().position(|there| is_it(there)) {
-        Some(at) => lines[at] = &line.text,
-        None => lines.push(&line.text),
+        Some(at) => lines[at] = &dated,
+        None => lines.push(&dated),
     }
     let folder = path.parent().expect("it is in the folder of clients or of orderings");
     std::fs::create_dir_all(folder).map_err(|error| cannot("make the folder of", error))?;
@@ -141,17 +155,16 @@ ff.11        in order swapped  unknown: not all clients ended               48  
         let folder = tempfile::tempdir().unwrap();
         let read = |file: &str| std::fs::read_to_string(folder.path().join("verification").join(file)).unwrap();
         std::fs::create_dir_all(folder.path().join("verification/clients")).unwrap();
-        let before =
-            "{\"note\":\"kept\"}\n{\"client\":\"ff/1p1c\",\"executions\":31}\n{\"client\":\"ff/wrap\",\"s\":0.00}\n";
+        let before = "{\"date\":\"2026-11-27\"}\n{\"client\":\"ff/1p1c\",\"executions\":31}\n{\"client\":\"ff/wrap\",\"s\":0.00}\n";
         std::fs::write(folder.path().join("verification/clients/ff.jsonl"), before).unwrap();
-        let kept = keep(folder.path(), PRINTED).unwrap();
+        let kept = keep(folder.path(), PRINTED, "2026-11-27").unwrap();
         assert_eq!(
             kept.into_iter().collect::<Vec<_>>(),
             [("clients/ff".to_owned(), 2), ("orderings/ff".to_owned(), 3)]
         );
         assert_eq!(
             read("clients/ff.jsonl"),
-            "{\"note\":\"kept\"}
+            "{\"date\":\"2026-11-27\"}
 {\"client\":\"ff/1p1c\",\"executions\":32,\"blocked\":1,\"events each\":78,\"s\":0.01}
 {\"client\":\"ff/wrap\",\"s\":0.00}
 {\"client\":\"ff/new\",\"executions\":\"7 (not all)\",\"blocked\":0,\"events each\":10,\"s\":9.00}
@@ -160,13 +173,13 @@ ff.11        in order swapped  unknown: not all clients ended               48  
         assert_eq!(
             read("orderings/ff.jsonl"),
             "{}
-{\"label\":\"ff.1\",\"before\":\"acquire\",\"tried\":\"relaxed\",\"killed by\":\"ff/full (assertion)\",\"executions\":25}
-{\"label\":\"ff.2\",\"before\":\"acq-rel\",\"tried\":\"acquire\",\"killed by\":\"nobody\",\"executions\":250}
-{\"label\":\"ff.11\",\"before\":\"in order\",\"tried\":\"swapped\",\"killed by\":\"unknown: not all clients ended\",\"executions\":48}
+{\"label\":\"ff.1\",\"before\":\"acquire\",\"tried\":\"relaxed\",\"killed by\":\"ff/full (assertion)\",\"executions\":25,\"date\":\"2026-11-27\"}
+{\"label\":\"ff.2\",\"before\":\"acq-rel\",\"tried\":\"acquire\",\"killed by\":\"nobody\",\"executions\":250,\"date\":\"2026-11-27\"}
+{\"label\":\"ff.11\",\"before\":\"in order\",\"tried\":\"swapped\",\"killed by\":\"unknown: not all clients ended\",\"executions\":48,\"date\":\"2026-11-27\"}
 "
         );
         let once = read("clients/ff.jsonl");
-        keep(folder.path(), PRINTED).unwrap();
+        keep(folder.path(), PRINTED, "2026-11-27").unwrap();
         assert_eq!(read("clients/ff.jsonl"), once);
     }
 
@@ -178,7 +191,7 @@ ff.11        in order swapped  unknown: not all clients ended               48  
             ("ff/end           fails: a data race\n", "a client that fails is no figure: ff/end"),
             ("ff.1         acquire  relaxed  nobody          25    0.01 s\n", "it is not known of which queue"),
         ] {
-            let error = keep(folder.path(), printed).unwrap_err();
+            let error = keep(folder.path(), printed, "2026-11-27").unwrap_err();
             assert!(error.contains(told), "{error}");
         }
         assert!(!folder.path().join("verification").exists());

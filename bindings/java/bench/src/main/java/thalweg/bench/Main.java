@@ -166,9 +166,10 @@ final class Main {
     private void write(String name, String unit, String note, Map<String, List<Score>> results) throws IOException {
         end();
         Files.createDirectories(folder);
+        boolean timed = results.values().stream().anyMatch(scores -> scores.get(0).cpu > 0);
         try (PrintStream file = new PrintStream(Files.newOutputStream(folder.resolve(name + ".jsonl")))) {
-            file.printf(Locale.ROOT, "{\"unit\":\"%s; cpu: of processor time, over all threads\",\"note\":\"%s; load average %.0f\",\"command\":\"bindings/java/bench/run %d %d %s\",\"machine\":\"%s, Java %s\","
-                    + "\"date\":\"%s\",\"runs\":%d}%n", unit, note, ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage(), runs, batch, name, machine, Runtime.version(), LocalDate.now(), runs);
+            file.printf(Locale.ROOT, "{\"unit\":\"%s%s\",\"note\":\"%s; load average %.0f\",\"command\":\"bindings/java/bench/run %d %d %s\",\"machine\":\"%s, Java %s\","
+                    + "\"date\":\"%s\",\"runs\":%d}%n", unit, timed ? "; cpu: of processor time, over all threads" : "", note, ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage(), runs, batch, name, machine, Runtime.version(), LocalDate.now(), runs);
             results.forEach((contender, scores) -> {
                 print(file, contender, scores.stream().mapToDouble(Score::clock).sorted().toArray());
                 if (scores.get(0).cpu > 0) {
