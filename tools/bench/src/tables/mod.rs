@@ -69,7 +69,7 @@ pub fn run(check: bool, proved: bool) -> ExitCode {
     if proved {
         match std::io::read_to_string(std::io::stdin())
             .map_err(|error| format!("cannot read what was printed: {error}"))
-            .and_then(|printed| keep(&root.join("docs/measured"), &printed, &proved::today()?))
+            .and_then(|printed| keep(&root.join("docs/measured"), &printed, &crate::report::published::today()))
         {
             Ok(kept) => kept.iter().for_each(|(file, lines)| {
                 println!("docs/measured/verification/{file}.jsonl: {lines} lines; its first says how they were made");

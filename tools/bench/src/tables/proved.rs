@@ -101,13 +101,6 @@ fn strength(text: &str) -> Option<(&'static str, &str)> {
     ALL.into_iter().find_map(|name| Some((name, text.strip_prefix(name)?)))
 }
 
-/// The date, in UTC, as the system's command says it.
-pub(super) fn today() -> Result<String, String> {
-    let cannot = |error: &dyn std::fmt::Display| format!("cannot ask `date` for the date: {error}");
-    let said = std::process::Command::new("date").args(["-u", "+%Y-%m-%d"]).output().map_err(|error| cannot(&error))?;
-    String::from_utf8(said.stdout).map(|date| date.trim().to_owned()).map_err(|error| cannot(&error))
-}
-
 /// Puts a line into its file.
 fn put(path: &Path, line: &Line, date: &str) -> Result<(), String> {
     let cannot = |what: &str, error: std::io::Error| format!("cannot {what} {}: {error}", path.display());
