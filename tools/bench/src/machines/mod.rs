@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
+use serde_json::Value;
 use thalweg_figure::draw;
 use thalweg_sim::{Device, Failure, Machine, Routing, in_parallel};
 
@@ -146,16 +147,28 @@ fn publish_all(
         options += " --quick";
     }
     let runs = Runs { seeds: seeds.unwrap_or(3), limit: limit.unwrap_or(60) * 1_000_000_000, lines: false };
+    let keep = |name: &str, lines: &[Value]| -> Result<(), Box<dyn Error>> {
+        let path = measured.join(machine.name()).join(format!("{name}.jsonl"));
+        publish::keep(&path, lines)?;
+        Ok((console.emit)(&format!("published: {}\n", path.display()))?)
+    };
+    let mut done = Vec::new();
     for plan in plans(experiments, &setting, &[])? {
         let Plan { experiment, points, .. } = &plan;
-        let path = measured.join(machine.name()).join(format!("{}.jsonl", experiment.name));
-        let written = publish::written(&path)?;
         let of_this = measure(experiment.name, &machine, points, runs, console)?;
         let command = format!("cargo lab run {}{options}", experiment.name);
-        let verdicts = plan.verdicts(&machine, &of_this);
-        let text = publish::text(experiment, (&machine, &command, runs.seeds), (points, &of_this), &verdicts);
-        published::write(&path, &(text + &written))?;
-        (console.emit)(&format!("published: {}\n", path.display()))?;
+        let mut lines = vec![publish::head(&machine, &command, runs.seeds)];
+        lines.extend(publish::numbers(&plan.verdicts(&machine, &of_this)));
+        lines.extend(publish::curves(experiment, points, &of_this));
+        keep(experiment.name, &lines)?;
+        done.push((plan.points, of_this));
+    }
+    // Of all of Virtual-Link's benchmarks together.
+    let averages: Vec<Value> = publish::numbers(&vl::averaged(&done)).collect();
+    if !averages.is_empty() {
+        let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name).collect();
+        let command = format!("cargo lab run {}{options}", names.join(" "));
+        keep("vl/averages", &[vec![publish::head(&machine, &command, runs.seeds)], averages].concat())?;
     }
     Ok(())
 }

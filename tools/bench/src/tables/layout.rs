@@ -3,32 +3,38 @@
 use std::path::Path;
 
 use super::data::{Fields, Run, load};
-use crate::report::verdict::comes_out;
+use super::figures;
 
 /// The table of a mark: what is after `measured`.
 pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
     let (what, layout) = mark.split_once(": ").ok_or("it has no `: ` before the layout")?;
-    let (pattern, filter) = match what.split_once(" [") {
-        Some((pattern, filter)) => (pattern, Some(filter.strip_suffix(']').ok_or("its `[` has no `]`")?)),
+    let (patterns, filter) = match what.split_once(" [") {
+        Some((patterns, filter)) => (patterns, Some(filter.strip_suffix(']').ok_or("its `[` has no `]`")?)),
         None => (what, None),
     };
-    let filter = filter.map(|text| text.split_once('=').ok_or("between `[` and `]` there is no `=`")).transpose()?;
-    let mut runs = load(measured, pattern)?;
+    let filters: Vec<(&str, &str)> = filter
+        .iter()
+        .flat_map(|text| text.split(", "))
+        .map(|text| text.split_once('=').ok_or("between `[` and `]` there is no `=`"))
+        .collect::<Result<_, _>>()?;
+    let mut runs = Vec::new();
+    for pattern in patterns.split(", ") {
+        runs.extend(load(measured, pattern)?);
+    }
+    let is_list = layout.starts_with("list ");
     for run in &mut runs {
+        if is_list { figures::rows(run) } else { figures::cells(run) }?;
         let Run { machine, head, records } = run;
         for record in records.iter_mut() {
             record.entry("machine".to_owned()).or_insert_with(|| machine.clone());
             if let Some(unit) = head.get("unit") {
                 record.entry("unit".to_owned()).or_insert_with(|| unit.clone());
             }
-            if let Some(within) = head.get("within") {
-                let verdict = verdict(record, within)?;
-                record.insert("verdict".to_owned(), verdict);
-            }
         }
-        if let Some((field, value)) = filter {
-            records.retain(|record| record.get(field).is_some_and(|has| has == value));
-        }
+        let fits = |record: &Fields, field: &str, values: &str| {
+            record.get(field).is_some_and(|has| values.split('|').any(|value| value == has))
+        };
+        records.retain(|record| filters.iter().all(|(field, values)| fits(record, field, values)));
         // A date stands beside the rows or above them, never both.
         if records.iter().any(|record| record.contains_key("date"))
             && let Some(date) = head.remove("date")
@@ -39,6 +45,13 @@ pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
     runs.retain(|run| !run.records.is_empty());
     if runs.is_empty() {
         return Err("no record is left".to_owned());
+    }
+    // What the runs do not have in common stands beside the rows, or is told by the rows themselves.
+    if is_list && runs.iter().any(|run| run.head.get("date") != runs[0].head.get("date")) {
+        for Run { head, records, .. } in &mut runs {
+            let date = head.remove("date").unwrap_or_default();
+            records.iter_mut().for_each(|record| _ = record.entry("date".to_owned()).or_insert_with(|| date.clone()));
+        }
     }
     let captions: Vec<String> = runs.iter().map(|run| caption(run, runs.len() > 1)).collect();
     let records: Vec<&Fields> = runs.iter().flat_map(|run| &run.records).collect();
@@ -64,22 +77,6 @@ fn caption(run: &Run, several: bool) -> String {
     let unit = of("unit").cloned();
     let parts = [unit, of("note").cloned(), runs, of("machine").cloned(), of("date").cloned(), command];
     format!("{name}{}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "))
-}
-
-/// What becomes of a paper's numbers: whether ours, of which each pair has the second, are off by no more than that share of the paper's.
-fn verdict(record: &Fields, within: &str) -> Result<String, String> {
-    let cannot = |what: &str, error: &dyn std::fmt::Display| format!("`{what}` is no list of numbers: {error}");
-    let within: f64 = within.parse().map_err(|error| cannot(within, &error))?;
-    let Some(numbers) = record.get("numbers") else {
-        return Ok(if record.contains_key("paper") { "no numbers there" } else { "" }.to_owned());
-    };
-    let pairs: Vec<(f64, f64)> = serde_json::from_str(numbers).map_err(|error| cannot(numbers, &error))?;
-    let fits = pairs.iter().filter(|(paper, here)| comes_out(*paper, *here, within)).count();
-    Ok(match fits {
-        all if all == pairs.len() => "comes out".to_owned(),
-        0 => "differs".to_owned(),
-        some => format!("differs: {some} of {} come out", pairs.len()),
-    })
 }
 
 /// A row for each value of one field, a column for each of another, in the order of their appearance.
@@ -180,24 +177,6 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         folder
-    }
-
-    #[test]
-    fn a_verdict_is_computed_from_the_numbers_of_both() {
-        let figures = concat!(
-            "{\"within\":0.33}\n",
-            "{\"figure\":\"a\",\"paper\":\"4\",\"numbers\":[[4,3],[-4,-5]]}\n",
-            "{\"figure\":\"b\",\"paper\":\"4\",\"numbers\":[[4,3],[4,8]]}\n",
-            "{\"figure\":\"c\",\"paper\":\"4\",\"numbers\":[[4,2]]}\n",
-            "{\"figure\":\"d\",\"paper\":\"more\"}\n",
-            "{\"figure\":\"e\"}\n"
-        );
-        let measured = folder(&[("m/f.jsonl", figures), ("m/g.jsonl", "{\"within\":1}\n{\"numbers\":[4]}\n")]);
-        let table = |name: &str| table(measured.path(), &format!("m/{name}: list figure, verdict"));
-        let rows =
-            "| a | comes out |\n| b | differs: 1 of 2 come out |\n| c | differs |\n| d | no numbers there |\n| e | |\n";
-        assert!(table("f").unwrap().ends_with(rows), "{}", table("f").unwrap());
-        assert!(table("g").unwrap_err().contains("`[4]` is no list of numbers"));
     }
 
     #[test]

@@ -13,13 +13,13 @@
 //! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `group`, `unit` and `point` are others |
 //! | `list figure, paper, here` | a row for each record, with these fields; counts of five digits and more are grouped; the last column is `date` if records have dates of their own |
 //!
-//! The field `verdict` is computed: from a record's `numbers`, a paper's and ours in pairs, and from the share that the file's first line allows, `within`.
-//!
-//! `*` in a path stands for anything between two slashes. `[group=yielding]` before the colon leaves out records whose `group` is another.
+//! `*` in a path stands for anything between two slashes; a comma and a space separate several. `[group=yielding]` before the colon leaves out records whose `group` is another;
+//! `[unit=ns, contender=a|b]` asks for both, and for one of two. What is published of figures on modelled machines is in `figures.rs`.
 //! `<!-- catalogue native -->` and `<!-- catalogue machines -->` list the experiments, and `<!-- comparisons -->` is the README's table.
 
 mod comparisons;
 mod data;
+mod figures;
 mod layout;
 mod proved;
 

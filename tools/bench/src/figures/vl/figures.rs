@@ -130,8 +130,22 @@ type PointKey<'a> = (usize, &'a str, &'a str);
 /// The measured points of the benchmarks.
 type Measured<'a> = BTreeMap<PointKey<'a>, BTreeMap<Contender, Middle>>;
 
+/// Plans and what was measured of their points.
+type All = [(Vec<Point>, Vec<Vec<Run>>)];
+
 /// Tables like the paper's figures 11 to 15, of those of its benchmarks that were run. Empty if none was.
-pub(crate) fn beside_the_paper(all: &[(Vec<Point>, Vec<Vec<Run>>)]) -> String {
+pub(crate) fn beside_the_paper(all: &All) -> String {
+    let (measured, stream) = sorted(all);
+    figures(&measured, &stream)
+}
+
+/// What becomes of the paper's averages, with the benchmarks that were run.
+pub(crate) fn averaged(all: &All) -> Vec<Verdict> {
+    of_all_benchmarks(&sorted(all).0).into()
+}
+
+/// The points of the benchmarks by what they are of; those of STREAM, of which the first is STREAM alone.
+fn sorted(all: &All) -> (Measured<'_>, Vec<(&str, Middle)>) {
     let (mut measured, mut stream) = (Measured::new(), Vec::new());
     for (point, runs) in all.iter().flat_map(|(points, runs)| points.iter().zip(runs)) {
         let workload = PAPER.iter().position(|(name, _)| *name == point.workload);
@@ -145,7 +159,7 @@ pub(crate) fn beside_the_paper(all: &[(Vec<Point>, Vec<Vec<Run>>)]) -> String {
             _ => {}
         }
     }
-    figures(&measured, &stream)
+    (measured, stream)
 }
 
 /// The tables; in `stream` the first is STREAM alone.
@@ -160,7 +174,7 @@ fn figures(measured: &Measured<'_>, stream: &[(&str, Middle)]) -> String {
     figure_15(measured, &mut text);
     if !measured.is_empty() {
         text += "\n";
-        text += &of_all_benchmarks(measured);
+        text.extend(of_all_benchmarks(measured).map(|verdict| verdict.to_string()));
     }
     text
 }
@@ -247,13 +261,13 @@ fn averages_of(measured: &Measured<'_>, work: &str) -> BTreeMap<Contender, Avera
     all
 }
 
-/// The lines of the averages, if all benchmarks were run.
-fn of_all_benchmarks(measured: &Measured<'_>) -> String {
+/// What becomes of the averages, if all benchmarks were run.
+fn of_all_benchmarks(measured: &Measured<'_>) -> [Verdict; 2] {
     let link = averages_of(measured, WORK[0].1).remove(&Contender::VirtualLink);
     let link = link.filter(|averages| averages.faster.len() == PAPER.len());
     let less = |averages: &Averages| 100.0 * (1.0 - geometric(&averages.memory));
-    let faster = FASTER.verdict(link.as_ref().map(|averages| geometric(&averages.faster)));
-    format!("{faster}{}", LESS_MEMORY.verdict(link.as_ref().map(less)))
+    let faster = link.as_ref().map(|averages| geometric(&averages.faster));
+    [FASTER.verdict(faster), LESS_MEMORY.verdict(link.as_ref().map(less))]
 }
 
 /// What a contender's averages are of.

@@ -14,7 +14,7 @@ mod queues;
 pub(crate) use beyond::EXPERIMENT as BEYOND;
 pub(crate) use edges::EXPERIMENT as EDGES;
 #[cfg(feature = "machines")]
-pub(crate) use figures::beside_the_paper;
+pub(crate) use figures::{averaged, beside_the_paper};
 pub(crate) use queues::EXPERIMENTS as QUEUES;
 
 use serde_json::{Value, json};
