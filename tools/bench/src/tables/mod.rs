@@ -10,12 +10,14 @@
 //!
 //! | after the colon | the table |
 //! |---|---|
-//! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `group`, `unit` and `point` are others |
+//! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `unit`, `point`, `quantity` and `curve` are others |
 //! | `list figure, paper, here` | a row for each record, with these fields; counts of five digits and more are grouped |
 //!
 //! The field `verdict` is computed: from a record's `numbers`, a paper's and ours in pairs, and from the share that the file's first line allows, `within`.
 //!
-//! `*` in a path stands for anything between two slashes. `[group=yielding]` before the colon leaves out records whose `group` is another.
+//! `*` in a path stands for anything between two slashes. `[workload=*, yielding]` before the colon leaves out records whose `workload` does not end
+//! so; without `*`, it is the whole of it. Two fields are computed: `quantity`, the workload and the unit, where a run has several of them, and
+//! `curve`, the contender and the quantity.
 //! `<!-- catalogue native -->` and `<!-- catalogue machines -->` list the experiments, and `<!-- comparisons -->` is the README's table.
 
 mod comparisons;
