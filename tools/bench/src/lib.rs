@@ -84,6 +84,8 @@ pub mod ours;
 pub mod peers;
 #[cfg(feature = "native")]
 mod publish;
+#[cfg(all(test, feature = "native"))]
+mod published;
 #[cfg(feature = "native")]
 pub mod queues;
 #[cfg(feature = "native")]
