@@ -53,7 +53,7 @@ fn group<T: Debug + PartialEq + Send + Sync + 'static>(
     };
     let contenders = vec![
         contender(Ours, "thalweg", "default", Some(Scheme::default())),
-        contender(Ours, "thalweg-1w", "1", Some(Scheme::default().workers(1))),
+        contender(Ours, "thalweg, 1 worker", "1", Some(Scheme::default().workers(1))),
         contender(Bound, "sequential", "1", None),
     ];
     let mut group = Group::new(workload, &["ms"], contenders);

@@ -285,7 +285,7 @@ mod tests {
         let files = (Some(json.clone()), Some(svg.clone()));
         run_all(&experiments, &Effort::TINY, files.0, files.1, &mut out, &mut Vec::new()).unwrap();
         assert_eq!(std::fs::read_to_string(&json).unwrap().lines().count(), 4);
-        assert!(std::fs::read_to_string(&svg).unwrap().contains("plain-loop"));
+        assert!(std::fs::read_to_string(&svg).unwrap().contains("a plain loop"));
         assert!(String::from_utf8(out).unwrap().contains("ratio: to "));
         std::fs::remove_dir_all(&folder).unwrap();
 

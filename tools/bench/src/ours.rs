@@ -11,6 +11,7 @@ use thalweg::prelude::*;
 use crate::harness::{BoxError, Contender, Role, Sample};
 use crate::machine::{Placement, Start, keep_to, timed};
 use crate::peers::{CAPACITY, Checked};
+use crate::streams::crew;
 use crate::streams::trace::Seen;
 use crate::workloads::{Chain, Check, Digest, Farm, Fir, FirChain, Stamped, Text, Trickle, Trickled, Turning};
 
@@ -66,9 +67,9 @@ impl Setting {
 
     /// `base` and what this setting changes, as a contender's name.
     pub(crate) fn name(self, base: &str) -> String {
-        let scheme = self.scheme.map(|scheme| format!("-{scheme}")).unwrap_or_default();
-        let workers = self.workers.map(|workers| format!("-{workers}w")).unwrap_or_default();
-        let counted = if self.counted { "" } else { "-uncounted" };
+        let scheme = self.scheme.map(|scheme| format!(", `{scheme}`")).unwrap_or_default();
+        let workers = self.workers.map(|workers| format!(", {}", crew(workers))).unwrap_or_default();
+        let counted = if self.counted { "" } else { ", uncounted" };
         self.seen.name(&format!("{base}{scheme}{workers}{counted}"))
     }
 }

@@ -34,11 +34,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             Contender::new(role, name, params, move || run(plan, by))
         };
         let contenders = vec![
-            contender(Ours, "thalweg-daemon", By::Daemon),
+            contender(Ours, "thalweg's daemon", By::Daemon),
             contender(Peer, "halves", By::Halves),
             contender(Peer, "nobody", By::Nobody),
         ];
-        Group::new(workload, &["us/msg", "ms p50", "ms p99"], contenders)
+        Group::new(workload, &["us per message", "ms p50", "ms p99"], contenders)
     };
     Ok(vec![group("bursts of 1.4 cores", 70), group("bursts of 1.9 cores", 95), group("bursts of 2.5 cores", 125)])
 }

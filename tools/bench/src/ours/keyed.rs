@@ -58,7 +58,7 @@ fn hops(fan: Fan, setting: Setting, right: &Digest) -> Checked {
 /// A contender that hands on as often as the fan; nanoseconds for each message.
 pub fn on_hops(workload: Fan, setting: Setting, right: Digest) -> Contender {
     let params = params(setting, json!({ "messages": workload.messages, "hops": Fan::HOPS }));
-    Contender::new(Role::Ours, setting.name("three-hops"), params, move || {
+    Contender::new(Role::Ours, setting.name("thalweg, three hops"), params, move || {
         Ok(Sample::nanos_per(hops(workload, setting, &right)?, workload.messages))
     })
 }
@@ -107,7 +107,7 @@ fn stretches(words: Words, lanes: usize, setting: Setting) -> Checked {
 /// Contenders that count words over so many lanes; nanoseconds for each word. The second counts stretches first.
 pub fn on_words(workload: Words, lanes: usize, setting: Setting) -> [Contender; 2] {
     type Count = fn(Words, usize, Setting) -> Checked;
-    [("thalweg", words as Count), ("thalweg-stretches", stretches)].map(|(name, count)| {
+    [("thalweg", words as Count), ("thalweg, stretches", stretches)].map(|(name, count)| {
         let params = params(setting, json!({ "messages": workload.messages, "lanes": lanes }));
         Contender::new(Role::Ours, setting.name(name), params, move || {
             Ok(Sample::nanos_per(count(workload, lanes, setting)?, workload.messages))

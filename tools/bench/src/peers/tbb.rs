@@ -20,8 +20,8 @@ mod bridge {
     /// A chain of serial stages, as a pipeline and as a flow graph: `slow` message by message, `fast` over batches. In flight is what the
     /// channels and rings of other peers hold.
     pub fn contenders(fast: Chain, slow: Chain) -> Vec<Contender> {
-        let forms = [("tbb", false), ("tbb-flow", true)];
-        let sizes = [("", 1, CAPACITY, slow), ("-vec256", BATCH, IN_FLIGHT, fast)];
+        let forms = [("oneTBB's pipeline", false), ("oneTBB's flow graph", true)];
+        let sizes = [("", 1, CAPACITY, slow), (" by vectors", BATCH, IN_FLIGHT, fast)];
         let contender = |(name, graph): (&str, bool), (suffix, batch, tokens, chain): (&str, usize, usize, Chain)| {
             let given = json!({ "messages": chain.messages, "batch": batch, "tokens": tokens, "threads": "oneTBB's" });
             Contender::new(Role::Peer, format!("{name}{suffix}"), given, move || {

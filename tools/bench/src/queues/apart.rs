@@ -22,13 +22,13 @@ pub const EXPERIMENT: Experiment = Experiment { name: "queues/1p1c-apart", plan 
 const BEFORE: [usize; 7] = [0, 256, 1024, 2048, 3072, CAPACITY - 256, CAPACITY];
 
 const UNITS: &[&str] = &[
-    "ns/item, empty before",
-    "ns/item, 256 before",
-    "ns/item, 1024 before",
-    "ns/item, 2048 before",
-    "ns/item, 3072 before",
-    "ns/item, 3840 before",
-    "ns/item, full before",
+    "ns per item, empty before",
+    "ns per item, 256 before",
+    "ns per item, 1024 before",
+    "ns per item, 2048 before",
+    "ns per item, 3072 before",
+    "ns per item, 3840 before",
+    "ns per item, full before",
 ];
 
 /// Items that each side has to do with between two meetings.
@@ -37,11 +37,11 @@ const BURST: u64 = 512;
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let bursts = effort.messages(4_000_000).div_ceil(BURST);
     let contenders = vec![
-        contender::<Spsc>(Ours, "thalweg-bbq-spsc", bursts),
-        contender::<InMemory<Spsc>>(Ours, "thalweg-bbq-spsc, ends in memory", bursts),
-        contender::<FastForward>(Ours, "thalweg-fast-forward", bursts),
-        contender::<InMemory<FastForward>>(Ours, "thalweg-fast-forward, ends in memory", bursts),
-        contender::<ChunkRing>(Ours, "thalweg-chunk-ring", bursts),
+        contender::<Spsc>(Ours, "thalweg `spsc`", bursts),
+        contender::<InMemory<Spsc>>(Ours, "thalweg `spsc`, ends in memory", bursts),
+        contender::<FastForward>(Ours, "thalweg `fast_forward`", bursts),
+        contender::<InMemory<FastForward>>(Ours, "thalweg `fast_forward`, ends in memory", bursts),
+        contender::<ChunkRing>(Ours, "thalweg `chunk_ring`", bursts),
         contender::<Rtrb>(Peer, "rtrb", bursts),
         contender::<Ringbuf>(Peer, "ringbuf", bursts),
     ];
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn each_figure_says_how_many_there_were() {
         let said = BEFORE.map(|before| match before {
-            0 => "ns/item, empty before".into(),
-            CAPACITY => "ns/item, full before".into(),
-            some => format!("ns/item, {some} before"),
+            0 => "ns per item, empty before".into(),
+            CAPACITY => "ns per item, full before".into(),
+            some => format!("ns per item, {some} before"),
         });
         assert_eq!(said[..], UNITS[..]);
     }

@@ -28,8 +28,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     ];
     let mut groups = groups.map(|(workload, size, capacity)| {
         let mut contenders = vec![
-            through::<Spsc>(Ours, "thalweg-bbq-spsc", items, capacity, size),
-            through::<Bbq>(Ours, "thalweg-bbq", items, capacity, size),
+            through::<Spsc>(Ours, "thalweg `spsc`", items, capacity, size),
+            through::<Bbq>(Ours, "thalweg `mpmc`", items, capacity, size),
             through::<Rtrb>(Peer, "rtrb", items, capacity, size),
             through::<Ringbuf>(Peer, "ringbuf", items, capacity, size),
             through::<Disruptor>(Peer, "disruptor", items, capacity, size),
@@ -40,7 +40,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         #[cfg(thalweg_dpdk)]
         contenders.push(through::<Dpdk<{ crate::peers::dpdk::mode::SINGLE }>>(
             Peer,
-            "dpdk rte_ring, sp/sc",
+            "DPDK's ring for one and one",
             items,
             capacity,
             size,
@@ -49,7 +49,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contenders.push(cpp::boost_slices(items, capacity, size));
         #[cfg(thalweg_cpp)]
         contenders.push(cpp::moodycamel_slices(items / 4, capacity, size));
-        Group::new(workload, &["ns/item"], contenders)
+        Group::new(workload, &["ns per item"], contenders)
     });
     groups[0].absent.extend([optional::DPDK, optional::CPP].iter().filter_map(|peer| peer.absent()));
     Ok(groups.into())

@@ -51,16 +51,16 @@ macro_rules! each_queue {
     ($make:ident($($more:expr),*)) => {{
         use $crate::harness::Role::{Ours, Peer};
         vec![
-            $make::<Spsc>(Ours, "thalweg-bbq-spsc", true, $($more),*),
-            $make::<FastForward>(Ours, "thalweg-fast-forward", true, $($more),*),
-            $make::<ChunkRing>(Ours, "thalweg-chunk-ring", true, $($more),*),
+            $make::<Spsc>(Ours, "thalweg `spsc`", true, $($more),*),
+            $make::<FastForward>(Ours, "thalweg `fast_forward`", true, $($more),*),
+            $make::<ChunkRing>(Ours, "thalweg `chunk_ring`", true, $($more),*),
             $make::<Rtrb>(Peer, "rtrb", true, $($more),*),
             $make::<Ringbuf>(Peer, "ringbuf", true, $($more),*),
-            $make::<ArrayQueue>(Peer, "crossbeam-array-queue", false, $($more),*),
+            $make::<ArrayQueue>(Peer, "crossbeam ArrayQueue", false, $($more),*),
             $make::<CrossbeamChannel>(Peer, "crossbeam-channel", false, $($more),*),
             $make::<ConcurrentQueue>(Peer, "concurrent-queue", false, $($more),*),
             $make::<Thingbuf>(Peer, "thingbuf", false, $($more),*),
-            $make::<CrossfireSpsc>(Peer, "crossfire-spsc", false, $($more),*),
+            $make::<CrossfireSpsc>(Peer, "crossfire, spsc", false, $($more),*),
             $make::<Kanal>(Peer, "kanal", false, $($more),*),
             $make::<Flume>(Peer, "flume", false, $($more),*),
         ]

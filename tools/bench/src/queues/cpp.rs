@@ -10,11 +10,11 @@ use crate::peers::cpp::{Consumer, Kind, Producer, ends};
 
 /// All queues, those for one and one first.
 const ALL: [(&str, Kind); 5] = [
-    ("boost-spsc", Kind::BoostSpsc),
+    ("Boost `spsc_queue`", Kind::BoostSpsc),
     ("readerwriterqueue", Kind::ReaderWriter),
-    ("boost-queue", Kind::BoostQueue),
+    ("Boost `queue`", Kind::BoostQueue),
     ("moodycamel", Kind::Moodycamel),
-    ("tbb-bounded-queue", Kind::TbbBounded),
+    ("oneTBB's `concurrent_bounded_queue`", Kind::TbbBounded),
 ];
 
 /// Those for many and many.
@@ -59,7 +59,7 @@ pub(super) fn rtt(count: u64) -> Vec<Contender> {
 
 /// Slices through Boost's queue for one and one.
 pub(super) fn boost_slices(items: u64, capacity: usize, size: usize) -> Contender {
-    slices::<BoostSpsc>("boost-spsc", items, capacity, size)
+    slices::<BoostSpsc>("Boost `spsc_queue`", items, capacity, size)
 }
 
 /// Slices through moodycamel's queue for many.

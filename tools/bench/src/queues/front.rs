@@ -55,7 +55,7 @@ fn plan_oneshot(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         summed(role, name, params.clone(), values, triangle(values), move || (1..=values).map(run).sum())
     };
     let made = vec![
-        alone(Ours, "thalweg-oneshot", |n| {
+        alone(Ours, "thalweg `oneshot`", |n| {
             let (tx, mut rx) = oneshot::channel();
             tx.push(n).expect("the receiver is there");
             rx.try_pop().expect("it was pushed")
@@ -82,7 +82,7 @@ fn plan_oneshot(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         summed(role, name, params.clone(), calls, triangle(calls), move || run(calls))
     };
     let asked = vec![
-        called(Ours, "thalweg-oneshot", |calls| {
+        called(Ours, "thalweg `oneshot`", |calls| {
             let (requests, todo) = std::sync::mpsc::channel::<(u64, oneshot::Sender<u64>)>();
             beside(
                 move || todo.iter().for_each(|(n, reply)| _ = reply.push(n)),
@@ -112,8 +112,8 @@ fn plan_oneshot(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         }),
     ];
     Ok(vec![
-        Group::new("made, pushed and popped by one thread", &["ns/value"], made),
-        Group::new("a reply for each request, from another thread", &["ns/call"], asked),
+        Group::new("made, pushed and popped by one thread", &["ns per value"], made),
+        Group::new("a reply for each request, from another thread", &["ns per call"], asked),
         limits::group(effort),
     ])
 }
@@ -136,11 +136,11 @@ fn plan_unbounded(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         summed(role, name, params.clone(), items, triangle(items), move || run(items))
     };
     let streams = vec![
-        run(Ours, "thalweg-unbounded-mpsc", |items| {
+        run(Ours, "thalweg unbounded `mpsc`", |items| {
             let (tx, mut rx) = mpsc::channel();
             beside(move || (1..=items).for_each(|n| _ = tx.push(n)), || rx.iter().sum())
         }),
-        run(Ours, "thalweg-unbounded-mpmc", |items| {
+        run(Ours, "thalweg unbounded `mpmc`", |items| {
             let (tx, rx) = mpmc::channel();
             beside(move || (1..=items).for_each(|n| _ = tx.push(n)), || rx.iter().sum())
         }),
@@ -162,12 +162,12 @@ fn plan_unbounded(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         }),
     ];
     let bursts = vec![
-        run(Ours, "thalweg-unbounded-mpsc", |items| {
+        run(Ours, "thalweg unbounded `mpsc`", |items| {
             let (tx, mut rx) = mpsc::channel();
             (1..=items).for_each(|n| _ = tx.push(n));
             rx.try_iter().sum()
         }),
-        run(Ours, "thalweg-unbounded-mpmc", |items| {
+        run(Ours, "thalweg unbounded `mpmc`", |items| {
             let (tx, rx) = mpmc::channel();
             (1..=items).for_each(|n| _ = tx.push(n));
             rx.try_iter().sum()
@@ -189,8 +189,8 @@ fn plan_unbounded(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         }),
     ];
     Ok(vec![
-        Group::new("one producer, one consumer", &["ns/item"], streams),
-        Group::new("all pushed, then all popped, by one thread", &["ns/item"], bursts),
+        Group::new("one producer, one consumer", &["ns per item"], streams),
+        Group::new("all pushed, then all popped, by one thread", &["ns per item"], bursts),
         limits::group(effort),
     ])
 }
@@ -205,7 +205,7 @@ fn plan_broadcast(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         summed(role, name, params.clone(), items, 2 * triangle(items), move || run(items))
     };
     let turns = vec![
-        run(Ours, "thalweg-broadcast", |items| {
+        run(Ours, "thalweg `broadcast`", |items| {
             let (tx, mut a) = broadcast::channel(KEPT).expect("there is memory");
             let mut b = a.clone();
             let one = |n| {
@@ -217,7 +217,7 @@ fn plan_broadcast(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             };
             (1..=items).map(one).sum()
         }),
-        run(Ours, "thalweg-broadcast, graph", |items| {
+        run(Ours, "thalweg `broadcast`, graph", |items| {
             let mut graph = Graph::new(KEPT).expect("it is a size");
             let _ = (graph.first(), graph.first());
             let (mut tx, mut consumers) = graph.build().expect("there is memory");
@@ -238,7 +238,7 @@ fn plan_broadcast(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         }),
     ];
     Ok(vec![
-        Group::new("each item pushed, and popped by two, by one thread", &["ns/item"], turns),
+        Group::new("each item pushed, and popped by two, by one thread", &["ns per item"], turns),
         limits::group(effort),
     ])
 }
@@ -250,7 +250,7 @@ fn plan_select(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         summed(role, name, params.clone(), items, triangle(items), move || run(items))
     };
     let ready = vec![
-        run(Ours, "thalweg-select, unbounded", |items| {
+        run(Ours, "thalweg `select`, unbounded", |items| {
             let ((tx, rx), (_other, empty)) = (mpmc::channel(), mpmc::channel());
             (1..=items)
                 .map(|n| {
@@ -259,7 +259,7 @@ fn plan_select(effort: &Effort) -> Result<Vec<Group>, BoxError> {
                 })
                 .sum()
         }),
-        run(Ours, "thalweg-select, bounded", |items| {
+        run(Ours, "thalweg `select`, bounded", |items| {
             let build = || thalweg_queue::mpmc::channel(KEPT).expect("there is memory");
             let ((tx, rx), (_other, empty)) = (build(), build());
             (1..=items)
@@ -297,7 +297,7 @@ fn plan_select(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         summed(role, name, params.clone(), events, triangle(events), move || run(events))
     };
     let woken = vec![
-        run(Ours, "thalweg-select, unbounded", |events| {
+        run(Ours, "thalweg `select`, unbounded", |events| {
             let ((tx, rx), (_other, empty)) = (mpmc::channel(), mpmc::channel());
             beside(
                 move || (1..=events).for_each(|n| slowly(|| _ = tx.push(n))),
@@ -321,8 +321,8 @@ fn plan_select(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         }),
     ];
     Ok(vec![
-        Group::new("an item is there in one of two queues", &["ns/select"], ready),
-        Group::new("an item each 20 us, to who sleeps at two queues", &["ns/item, the interval included"], woken),
+        Group::new("an item is there in one of two queues", &["ns per select"], ready),
+        Group::new("an item each 20 us, to who sleeps at two queues", &["ns per item, the interval included"], woken),
         limits::group(effort),
     ])
 }

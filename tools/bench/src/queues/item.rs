@@ -17,8 +17,8 @@ pub const EXPERIMENT: Experiment = Experiment { name: "queues/1p1c-item", plan }
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(40_000_000), effort.messages(4_000_000));
     let mut contenders = each_queue!(contender(items, slow));
-    contenders.push(through::<SpscWaiting>(Ours, "thalweg-bbq-spsc, ends that wait", items));
-    contenders.push(through::<InMemory<Spsc>>(Ours, "thalweg-bbq-spsc, ends in memory", items));
+    contenders.push(through::<SpscWaiting>(Ours, "thalweg `spsc`, ends that wait", items));
+    contenders.push(through::<InMemory<Spsc>>(Ours, "thalweg `spsc`, ends in memory", items));
     contenders.push(through::<InMemory<Rtrb>>(Peer, "rtrb, ends in memory", items));
     #[cfg(thalweg_cpp)]
     contenders.extend(cpp::item(items, slow));
@@ -26,7 +26,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.push(rte_ring(slow));
     contenders.extend(limits::of_the_cores(items));
     let whole = items.next_multiple_of(ByBlocks::<CAPACITY, Plain>::BLOCK);
-    const SEEN: &str = "limit: item by item, seen by blocks";
+    const SEEN: &str = "limit: seen by blocks";
     contenders.push(through::<ByBlocks<CAPACITY, Plain>>(Bound, SEEN, whole));
     contenders.push(through::<ByBlocks<CAPACITY, Prefetched>>(Bound, &format!("{SEEN}, prefetched"), whole));
     contenders.push(through::<ByBlocks<CAPACITY, Left>>(Bound, &format!("{SEEN}, lines left"), whole));
@@ -37,7 +37,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.push(through::<Stores<1, Shown>>(Bound, &format!("{shown}, one store more"), whole));
     contenders.push(through::<Stores<2, Shown>>(Bound, &format!("{shown}, two stores more"), whole));
     contenders.push(through::<Stores<4, Shown>>(Bound, &format!("{shown}, four stores more"), whole));
-    let mut group = Group::new("1p1c, item by item", &["ns/item"], contenders);
+    let mut group = Group::new("1P1C, item by item", &["ns per item"], contenders);
     group.absent.extend([optional::DPDK, optional::CPP].iter().filter_map(|peer| peer.absent()));
     Ok(vec![group])
 }
@@ -55,7 +55,7 @@ pub(super) fn through<Q: Ends>(role: Role, name: &str, items: u64) -> Contender 
 #[cfg(thalweg_dpdk)]
 fn rte_ring(items: u64) -> Contender {
     type Queue = Dpdk<{ crate::peers::dpdk::mode::SINGLE }>;
-    per_item(Peer, "dpdk rte_ring, sp/sc", params(items, Queue::room(CAPACITY)), items, move || {
+    per_item(Peer, "DPDK's ring for one and one", params(items, Queue::room(CAPACITY)), items, move || {
         let (tx, rx) = Queue::build(CAPACITY);
         foreign::one_by_one(
             items,

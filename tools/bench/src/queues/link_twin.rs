@@ -15,12 +15,12 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let shape = Shape { producers: threads, consumers: threads, items, pinned: false };
         let few = Shape { items: slow, ..shape };
         let contenders = vec![
-            yields::<LinkLines>(Ours, "thalweg-link twin, a line each", few),
-            yields::<LinkWords>(Ours, "thalweg-link twin, seven to a line", few),
-            yields::<Bbq>(Ours, "thalweg-bbq", shape),
+            yields::<LinkLines>(Ours, "thalweg `link`, by a thread, a line each", few),
+            yields::<LinkWords>(Ours, "thalweg `link`, by a thread, seven to a line", few),
+            yields::<Bbq>(Ours, "thalweg `mpmc`", shape),
             yields::<CrossbeamChannel>(Peer, "crossbeam-channel", shape),
         ];
-        Group::new(workload, &["ns/item"], contenders)
+        Group::new(workload, &["ns per item"], contenders)
     };
     Ok(vec![group("1P1C", 1), group("2P2C", 2), limits::group(effort)])
 }

@@ -42,11 +42,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let shape = Shape { producers, consumers, items, pinned: false };
         let few = Shape { items: slow, ..shape };
         let mut contenders = vec![
-            yields::<Bbq>(Ours, "thalweg-bbq", shape),
-            yields::<Cnq>(Ours, "thalweg-cnq, k 1024", shape),
-            yields::<CnqMiddle>(Ours, "thalweg-cnq, k 1024, capsules of 128", shape),
-            yields::<CnqWide>(Ours, "thalweg-cnq, k 1024, capsules of 256", shape),
-            yields::<ArrayQueue>(Peer, "crossbeam-array-queue", shape),
+            yields::<Bbq>(Ours, "thalweg `mpmc`", shape),
+            yields::<Cnq>(Ours, "thalweg `cnq`, capsules of 64", shape),
+            yields::<CnqMiddle>(Ours, "thalweg `cnq`, capsules of 128", shape),
+            yields::<CnqWide>(Ours, "thalweg `cnq`, capsules of 256", shape),
+            yields::<ArrayQueue>(Peer, "crossbeam ArrayQueue", shape),
             yields::<CrossbeamChannel>(Peer, "crossbeam-channel", shape),
             yields::<ConcurrentQueue>(Peer, "concurrent-queue", shape),
             yields::<Crossfire>(Peer, "crossfire", shape),
@@ -55,42 +55,42 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
             yields::<Flume>(Peer, "flume", few),
         ];
         if producers > 1 && consumers == 1 {
-            contenders.insert(1, yields_to_one::<BbqMpsc>(Ours, "thalweg-bbq-mpsc", shape));
-            contenders.push(yields_to_one::<CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
-            contenders.push(yields_to_one::<SyncChannel>(Peer, "std-sync-channel", few));
+            contenders.insert(1, yields_to_one::<BbqMpsc>(Ours, "thalweg `mpsc`", shape));
+            contenders.push(yields_to_one::<CrossfireMpsc>(Peer, "crossfire, mpsc", shape));
+            contenders.push(yields_to_one::<SyncChannel>(Peer, "std `sync_channel`", few));
         }
         if producers == 1 && consumers > 1 {
-            contenders.insert(1, yields_from_one::<BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
+            contenders.insert(1, yields_from_one::<BbqSpmc>(Ours, "thalweg `spmc`", shape));
         }
         contenders.extend(limits(shape));
         #[cfg(thalweg_cpp)]
         contenders.extend(cpp::SHARED.map(|(name, kind)| yields_in_cpp(name, kind, few)));
-        Group::new(name, &["ns/item"], contenders)
+        Group::new(name, &["ns per item"], contenders)
     });
     let sleeping = shapes.map(|(_, name, producers, consumers)| {
         let shape = Shape { producers, consumers, items, pinned: false };
         let few = Shape { items: slow, ..shape };
         let mut contenders = vec![
-            sleeps::<wait::Bbq>(Ours, "thalweg-bbq", shape),
-            sleeps::<wait::Cnq>(Ours, "thalweg-cnq, k 1024", few),
-            sleeps::<wait::CnqWide>(Ours, "thalweg-cnq, k 1024, capsules of 256", few),
+            sleeps::<wait::Bbq>(Ours, "thalweg `mpmc`", shape),
+            sleeps::<wait::Cnq>(Ours, "thalweg `cnq`, capsules of 64", few),
+            sleeps::<wait::CnqWide>(Ours, "thalweg `cnq`, capsules of 256", few),
             sleeps::<wait::CrossbeamChannel>(Peer, "crossbeam-channel", shape),
             sleeps::<wait::Crossfire>(Peer, "crossfire", shape),
             sleeps::<wait::Kanal>(Peer, "kanal", few),
             sleeps::<wait::Flume>(Peer, "flume", few),
         ];
         if producers > 1 && consumers == 1 {
-            contenders.insert(1, sleeps_for_one::<wait::BbqMpsc>(Ours, "thalweg-bbq-mpsc", shape));
-            contenders.push(sleeps_for_one::<wait::CrossfireMpsc>(Peer, "crossfire-mpsc", shape));
-            contenders.push(sleeps_for_one::<wait::SyncChannel>(Peer, "std-sync-channel", few));
+            contenders.insert(1, sleeps_for_one::<wait::BbqMpsc>(Ours, "thalweg `mpsc`", shape));
+            contenders.push(sleeps_for_one::<wait::CrossfireMpsc>(Peer, "crossfire, mpsc", shape));
+            contenders.push(sleeps_for_one::<wait::SyncChannel>(Peer, "std `sync_channel`", few));
             contenders.push(sleeps_for_one::<wait::Thingbuf>(Peer, "thingbuf", few));
         }
         if producers == 1 && consumers > 1 {
-            contenders.insert(1, sleeps_from_one::<wait::BbqSpmc>(Ours, "thalweg-bbq-spmc", shape));
+            contenders.insert(1, sleeps_from_one::<wait::BbqSpmc>(Ours, "thalweg `spmc`", shape));
         }
         contenders.push(asleep("limit: an exchange each, with a value", shape));
         contenders.push(pairs::<Sleeps>(shape));
-        Group::new(name, &["ns/item"], contenders)
+        Group::new(name, &["ns per item"], contenders)
     });
     yielding[0].absent.extend(optional::CPP.absent());
     Ok(yielding.into_iter().chain([pinned(items)]).chain(sleeping).chain([limits::group(effort)]).collect())
@@ -100,12 +100,12 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
 fn pinned(items: u64) -> Group {
     let shape = Shape { producers: 2, consumers: 2, items, pinned: true };
     let mut contenders = vec![
-        yields::<Bbq>(Ours, "thalweg-bbq", shape),
-        yields::<ArrayQueue>(Peer, "crossbeam-array-queue", shape),
+        yields::<Bbq>(Ours, "thalweg `mpmc`", shape),
+        yields::<ArrayQueue>(Peer, "crossbeam ArrayQueue", shape),
         yields::<Crossfire>(Peer, "crossfire", shape),
     ];
     contenders.extend(limits(shape));
-    Group::new("2P2C, yielding, a producer and a consumer pinned to each CPU", &["ns/item"], contenders)
+    Group::new("2P2C, yielding, a producer and a consumer pinned to each CPU", &["ns per item"], contenders)
 }
 
 /// What an exchange for each push and each pop takes by itself, and what threads take that share nothing but rings for two, in the same loops.

@@ -66,13 +66,13 @@ fn contenders(work: Balancing, lifo: bool) -> Vec<Contender> {
     };
     if work.attempts == 0 {
         return vec![
-            new(Role::Ours, "thalweg-queue bwos", Box::new(move || ours(work, lifo, || Random))),
+            new(Role::Ours, "thalweg `bwos`", Box::new(move || ours(work, lifo, || Random))),
             new(Role::Peer, "crossbeam-deque", Box::new(move || crossbeam(work, lifo))),
         ];
     }
     macro_rules! policies {
         ($($name:literal: $policy:expr,)+) => {
-            vec![$(new(Role::Ours, concat!("thalweg-queue bwos, ", $name), Box::new(move || ours(work, lifo, || $policy))),)+]
+            vec![$(new(Role::Ours, concat!("thalweg `bwos`, ", $name), Box::new(move || ours(work, lifo, || $policy))),)+]
         };
     }
     // FIFO queues are stolen from in the block that was looked at.
@@ -85,11 +85,11 @@ fn contenders(work: Balancing, lifo: bool) -> Vec<Contender> {
         "last": Last::new(Random),
         "best of two": BestOf(2),
         "best of many": BestOf(WORKERS / 2),
-        "numa": Near(Random),
+        "NUMA": Near(Random),
         "probabilistic": probabilistic(Random),
-        "probabilistic numa": probabilistic_near(Random),
+        "probabilistic and NUMA": probabilistic_near(Random),
         "last, else probabilistic": Last::new(probabilistic(Random)),
-        "last, else probabilistic numa": Last::new(probabilistic_near(Random)),
+        "last, else probabilistic and NUMA": Last::new(probabilistic_near(Random)),
     };
     contenders.push(new(Role::Peer, "crossbeam-deque, random", Box::new(move || crossbeam(work, lifo))));
     contenders

@@ -18,8 +18,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     #[cfg(thalweg_cpp)]
     contenders.extend(cpp::rtt((trips / 4).max(1)));
     contenders.push(per_item(Bound, "limit: two lines", params(trips, 1), trips, move || limits::two_lines(trips)));
-    contenders.push(trip::<ByBlocks<CAPACITY, Counted>>(Bound, "limit: a word and a count, each way", true, trips));
-    let mut group = Group::new("round trip over two queues", &["ns/trip"], contenders);
+    contenders.push(trip::<ByBlocks<CAPACITY, Counted>>(Bound, "limit: a bare word and a count each way", true, trips));
+    let mut group = Group::new("round trip over two queues", &["ns per trip"], contenders);
     group.absent.extend(optional::CPP.absent());
     Ok(vec![group, limits::group(effort)])
 }

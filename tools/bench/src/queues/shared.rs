@@ -16,8 +16,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let (items, slow) = (effort.messages(10_000_000), effort.messages(4_000_000));
     let trips = effort.messages(400_000);
     let mut stream = vec![
-        through::<Bbq>(Ours, "thalweg-bbq", items),
-        through::<ArrayQueue>(Peer, "crossbeam-array-queue", items),
+        through::<Bbq>(Ours, "thalweg `mpmc`", items),
+        through::<ArrayQueue>(Peer, "crossbeam ArrayQueue", items),
         through::<CrossbeamChannel>(Peer, "crossbeam-channel", items),
         through::<ConcurrentQueue>(Peer, "concurrent-queue", items),
         through::<Crossfire>(Peer, "crossfire", items),
@@ -26,8 +26,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         through::<Flume>(Peer, "flume", slow),
     ];
     let mut answers = vec![
-        trip::<Bbq>(Ours, "thalweg-bbq", trips),
-        trip::<ArrayQueue>(Peer, "crossbeam-array-queue", trips),
+        trip::<Bbq>(Ours, "thalweg `mpmc`", trips),
+        trip::<ArrayQueue>(Peer, "crossbeam ArrayQueue", trips),
         trip::<CrossbeamChannel>(Peer, "crossbeam-channel", trips),
         trip::<ConcurrentQueue>(Peer, "concurrent-queue", trips),
         trip::<Crossfire>(Peer, "crossfire", trips),
@@ -40,7 +40,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     }
     stream.push(through::<Carried>(Bound, "limit: an exchange each, with a value", items));
     answers.push(trip::<Carried>(Bound, "limit: an exchange each, with a value", trips));
-    let mut stream = Group::new("1p1c, item by item", &["ns/item"], stream);
+    let mut stream = Group::new("1P1C, item by item", &["ns per item"], stream);
     stream.absent.extend(optional::CPP.absent());
-    Ok(vec![stream, Group::new("round trip over two queues", &["ns/trip"], answers), limits::group(effort)])
+    Ok(vec![stream, Group::new("round trip over two queues", &["ns per trip"], answers), limits::group(effort)])
 }

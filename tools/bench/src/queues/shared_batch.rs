@@ -21,13 +21,13 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         per_item(Peer, name, params(items, CAPACITY), items, move || run(items, CAPACITY))
     };
     let mut contenders = vec![
-        through::<Bbq>(Ours, "thalweg-bbq", items, CAPACITY, BATCH),
+        through::<Bbq>(Ours, "thalweg `mpmc`", items, CAPACITY, BATCH),
         through::<DisruptorMany>(Peer, "disruptor, many producers", items, CAPACITY, BATCH),
         through::<KanalBatches>(Peer, "kanal", slow, CAPACITY, BATCH),
-        single("crossbeam-array-queue", slow, one_by_one::<ArrayQueue>),
-        single("crossbeam-channel", slow, one_by_one::<CrossbeamChannel>),
-        single("concurrent-queue", slow, one_by_one::<ConcurrentQueue>),
-        single("crossfire", slow, one_by_one::<Crossfire>),
+        single("crossbeam ArrayQueue, item by item", slow, one_by_one::<ArrayQueue>),
+        single("crossbeam-channel, item by item", slow, one_by_one::<CrossbeamChannel>),
+        single("concurrent-queue, item by item", slow, one_by_one::<ConcurrentQueue>),
+        single("crossfire, item by item", slow, one_by_one::<Crossfire>),
         through::<Copies<Plain>>(Bound, "limit: a bare ring of copies", items, CAPACITY, BATCH),
         through::<Copies<Left>>(Bound, "limit: a bare ring of copies, lines left", items, CAPACITY, BATCH),
         through::<Copies<Plain>>(Bound, "limit: a bare ring of copies, 256 KiB", items, LARGE, BATCH),
@@ -35,13 +35,13 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.extend(limits::of_the_cores(items));
     #[cfg(thalweg_dpdk)]
     contenders.extend([
-        through::<Dpdk<{ crate::peers::dpdk::mode::MULTI }>>(Peer, "dpdk rte_ring, mp/mc", items, CAPACITY, BATCH),
-        through::<Dpdk<{ crate::peers::dpdk::mode::HTS }>>(Peer, "dpdk rte_ring, hts", items, CAPACITY, BATCH),
-        through::<Dpdk<{ crate::peers::dpdk::mode::RTS }>>(Peer, "dpdk rte_ring, rts", items, CAPACITY, BATCH),
+        through::<Dpdk<{ crate::peers::dpdk::mode::MULTI }>>(Peer, "DPDK's ring for many", items, CAPACITY, BATCH),
+        through::<Dpdk<{ crate::peers::dpdk::mode::HTS }>>(Peer, "DPDK's ring for many, hts", items, CAPACITY, BATCH),
+        through::<Dpdk<{ crate::peers::dpdk::mode::RTS }>>(Peer, "DPDK's ring for many, rts", items, CAPACITY, BATCH),
     ]);
     #[cfg(thalweg_cpp)]
     contenders.push(cpp::moodycamel_slices(slow, CAPACITY, BATCH));
-    let mut group = Group::new("batches of 32", &["ns/item"], contenders);
+    let mut group = Group::new("batches of 32", &["ns per item"], contenders);
     group.absent.extend([optional::DPDK, optional::CPP].iter().filter_map(|peer| peer.absent()));
     Ok(vec![group])
 }

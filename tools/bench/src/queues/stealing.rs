@@ -22,24 +22,24 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let stealing = |percent| Stealing { rounds: effort.messages(16 * ROUNDS) / 16, percent, batch: 1 };
     let lifo = |workload, percent| {
         let stealing = stealing(percent);
-        let mut contenders = contender::<Lifo>(Role::Ours, "thalweg-queue bwos", stealing);
+        let mut contenders = contender::<Lifo>(Role::Ours, "thalweg `bwos`", stealing);
         contenders.extend(contender::<CrossbeamLifo>(Role::Peer, "crossbeam-deque", stealing));
         contenders.extend(contender::<St3Lifo>(Role::Peer, "st3", stealing));
         contenders.extend(contender::<Given>(Role::Bound, "limit: blocks given by a word", stealing));
         if percent == 0 {
-            contenders.extend(contender::<PlainVec>(Role::Bound, "Vec", stealing));
-            contenders.extend(contender::<SeenVec>(Role::Bound, "Vec, length in memory", stealing));
-            contenders.extend(contender::<PlainStack>(Role::Bound, "VecDeque", stealing));
+            contenders.extend(contender::<PlainVec>(Role::Bound, "a `Vec` of its own", stealing));
+            contenders.extend(contender::<SeenVec>(Role::Bound, "a `Vec`, its length in memory", stealing));
+            contenders.extend(contender::<PlainStack>(Role::Bound, "a `VecDeque`", stealing));
         }
         Group::new(workload, UNITS, contenders)
     };
     let fifo = |workload, percent| {
         let stealing = stealing(percent);
-        let mut contenders = contender::<Fifo>(Role::Ours, "thalweg-queue bwos", stealing);
+        let mut contenders = contender::<Fifo>(Role::Ours, "thalweg `bwos`", stealing);
         contenders.extend(contender::<CrossbeamFifo>(Role::Peer, "crossbeam-deque", stealing));
         contenders.extend(contender::<St3Fifo>(Role::Peer, "st3", stealing));
         if percent == 0 {
-            contenders.extend(contender::<PlainQueue>(Role::Bound, "VecDeque", stealing));
+            contenders.extend(contender::<PlainQueue>(Role::Bound, "a `VecDeque`", stealing));
         }
         Group::new(workload, UNITS, contenders)
     };

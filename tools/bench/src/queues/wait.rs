@@ -24,12 +24,12 @@ const PERIOD: Duration = Duration::from_millis(1);
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let items = effort.messages(1_000);
     let contenders = vec![
-        contender::<Spsc>(Ours, "thalweg-bbq-spsc", items),
-        contender::<FastForward>(Ours, "thalweg-fast-forward", items),
-        contender::<ChunkRing>(Ours, "thalweg-chunk-ring", items),
-        contender::<Bbq>(Ours, "thalweg-bbq", items),
+        contender::<Spsc>(Ours, "thalweg `spsc`", items),
+        contender::<FastForward>(Ours, "thalweg `fast_forward`", items),
+        contender::<ChunkRing>(Ours, "thalweg `chunk_ring`", items),
+        contender::<Bbq>(Ours, "thalweg `mpmc`", items),
         contender::<CrossbeamChannel>(Peer, "crossbeam-channel", items),
-        contender::<SyncChannel>(Peer, "std-sync-channel", items),
+        contender::<SyncChannel>(Peer, "std `sync_channel`", items),
         contender::<CrossfireSpsc>(Peer, "crossfire-spsc", items),
         contender::<Kanal>(Peer, "kanal", items),
         contender::<Flume>(Peer, "flume", items),

@@ -18,7 +18,7 @@ const KERNELS: usize = 30;
 fn plan(_effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let scratch = Arc::new(Scratch::new()?);
     let mut contenders = Vec::new();
-    for (name, profile) in [("thalweg-debug", "dev"), ("thalweg-release", "release")] {
+    for (name, profile) in [("thalweg, debug", "dev"), ("thalweg, release", "release")] {
         // Everything the program depends on is built here, before the clock.
         scratch.build(profile)?;
         let scratch = Arc::clone(&scratch);

@@ -26,6 +26,6 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let by_rayon = move || Ok(Sample::millis(rayon::turning(turning)?));
     contenders.push(Contender::new(Peer, "rayon", params(n, workers), by_rayon));
     let evenly = move || Ok(Sample::millis(plain::turning(turning)?));
-    contenders.push(Contender::new(Bound, "even-shares", params(n, workers), evenly));
+    contenders.push(Contender::new(Bound, "even shares", params(n, workers), evenly));
     Ok(vec![Group::new("quick, then 2 ms each", &["ms"], contenders)])
 }

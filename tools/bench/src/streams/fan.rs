@@ -21,16 +21,16 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contenders.push(ours::keyed::on_hops(fan, setting, right));
     }
     let one_loop = move || plain::fan(fan, &right);
-    contenders.push(per_message(Bound, "plain-loop", params(n, 1), n, one_loop));
-    for (placement, cpus) in [(OneCpu, "1cpu"), (TwoCpus, "2cpus")] {
+    contenders.push(per_message(Bound, "a plain loop", params(n, 1), n, one_loop));
+    for (placement, cpus) in [(OneCpu, "1 CPU"), (TwoCpus, "2 CPUs")] {
         for batches in vectors::BOTH {
             let run = move || vectors::fan(fan, batches, placement, &right);
-            let name = format!("vec{}-{cpus}", batches.size);
+            let name = format!("vectors of {}, {cpus}", batches.size);
             contenders.push(per_message(Peer, name, vectors::params(n, batches, placement), n, run));
         }
     }
     let channels = move || crossbeam::fan(slow, &slow_right);
     let given = item_params(slow.messages, "crossbeam-channel", "free");
-    contenders.push(per_message(Peer, "crossbeam", given, slow.messages, channels));
-    Ok(vec![Group::new("split in 4 by key, merged", &["ns/msg"], contenders)])
+    contenders.push(per_message(Peer, "crossbeam-channel", given, slow.messages, channels));
+    Ok(vec![Group::new("split in 4 by key, merged", &["ns per message"], contenders)])
 }

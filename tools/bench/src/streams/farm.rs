@@ -26,14 +26,14 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         "workers": Farm::WORKERS, "order": "restored by the sink",
     });
     let contenders = vec![
-        ours::on_farm("thalweg", farm, true, Setting::DEFAULT, right),
-        ours::on_farm("thalweg-unordered", farm, false, Setting::DEFAULT, right),
+        ours::on_farm("thalweg, ordered", farm, true, Setting::DEFAULT, right),
+        ours::on_farm("thalweg, unordered", farm, false, Setting::DEFAULT, right),
         per_message(Bound, "sequential", params(n, 1), n, move || plain::farm(farm, &right)),
         per_message(Bound, "rayon", params(n, "one for each CPU"), n, move || rayon::farm(farm, &right)),
-        per_message(Peer, "vec64-ordered", vectors, n, move || vectors::farm(farm, &right)),
-        per_message(Peer, "crossbeam-unordered", channels, n, move || crossbeam::farm(farm, &right)),
+        per_message(Peer, "vectors of 64, ordered", vectors, n, move || vectors::farm(farm, &right)),
+        per_message(Peer, "crossbeam-channel, unordered", channels, n, move || crossbeam::farm(farm, &right)),
     ];
-    let mut group = Group::new("1:4:1, 0.8 us of work", &["ns/msg"], contenders);
+    let mut group = Group::new("1:4:1, 0.8 us of work", &["ns per message"], contenders);
     group.ideal_from = Some(("sequential", Farm::WORKERS));
     Ok(vec![group])
 }

@@ -20,6 +20,7 @@ fn plan(_effort: &Effort) -> Result<Vec<Group>, BoxError> {
             Ok(Sample { figures: vec![100.0 * timing.cpus()], cpus: Some(timing.cpus()) })
         })
     };
-    let contenders = vec![contender(Ours, "thalweg", ours::idle), contender(Peer, "crossbeam", crossbeam::idle)];
+    let contenders =
+        vec![contender(Ours, "thalweg", ours::idle), contender(Peer, "crossbeam-channel", crossbeam::idle)];
     Ok(vec![Group::new("waiting for a first message", &["% of a CPU"], contenders)])
 }

@@ -1,6 +1,6 @@
 //! `streams/keyed`: counting words.
 
-use super::{params, per_message};
+use super::{crew, params, per_message};
 use crate::harness::{BoxError, Effort, Experiment, Group, Role::*};
 use crate::machine::cpus;
 use crate::ours::{self, Setting};
@@ -22,7 +22,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     contenders.push(per_message(Peer, "rayon", params(n, "one for each CPU"), n, move || rayon::words(words)));
     for workers in [1, 2] {
         let exchange = move || timely::words(words, workers);
-        contenders.push(per_message(Peer, format!("timely-{workers}w"), params(n, workers), n, exchange));
+        contenders.push(per_message(Peer, format!("timely, {}", crew(workers)), params(n, workers), n, exchange));
     }
-    Ok(vec![Group::new("counts by word", &["ns/msg"], contenders)])
+    Ok(vec![Group::new("counts by word", &["ns per message"], contenders)])
 }

@@ -52,3 +52,8 @@ fn per_message(
 fn params(messages: u64, threads: impl Into<Value>) -> Value {
     json!({ "messages": messages, "threads": threads.into() })
 }
+
+/// So many workers, as a part of a name.
+pub(crate) fn crew(workers: usize) -> String {
+    format!("{workers} worker{}", if workers == 1 { "" } else { "s" })
+}

@@ -24,10 +24,10 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     };
     let contenders = vec![
         ours::outlet::on_outlet("thalweg", chain, 1, Setting::DEFAULT),
-        ours::outlet::on_outlet("thalweg-many", chain, BATCH, Setting::DEFAULT),
+        ours::outlet::on_outlet("thalweg, 64 at a time", chain, BATCH, Setting::DEFAULT),
         per_message(Peer, "tokio", given("tokio", 1), n, move || tokio::outlet(chain, 1)),
-        per_message(Peer, "tokio-many", given("tokio", BATCH), n, move || tokio::outlet(chain, BATCH)),
+        per_message(Peer, "tokio, 64 at a time", given("tokio", BATCH), n, move || tokio::outlet(chain, BATCH)),
         per_message(Peer, "flume", given("flume", 1), n, move || flume::outlet(chain)),
     ];
-    Ok(vec![Group::new("from a thread to a task", &["ns/msg"], contenders)])
+    Ok(vec![Group::new("from a thread to a task", &["ns per message"], contenders)])
 }

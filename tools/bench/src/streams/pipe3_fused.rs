@@ -13,10 +13,10 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let chain = Chain { messages: effort.messages(40_000_000), stages: 1 };
     let one = || params(chain.messages, 1);
     let contenders = vec![
-        on_chain(Ours, "thalweg-fused", one(), chain, ours::fused),
-        on_chain(Bound, "plain-loop", one(), chain, plain::chain),
-        on_chain(Peer, "futures-stream", one(), chain, iterators::futures),
-        on_chain(Peer, "dyn-iterator", one(), chain, iterators::boxed),
+        on_chain(Ours, "thalweg", one(), chain, ours::fused),
+        on_chain(Bound, "a plain loop", one(), chain, plain::chain),
+        on_chain(Peer, "a stream of futures", one(), chain, iterators::futures),
+        on_chain(Peer, "a boxed iterator", one(), chain, iterators::boxed),
     ];
-    Ok(vec![Group::new("fused generate >> v*3+1 >> sum", &["ns/msg/hop"], contenders)])
+    Ok(vec![Group::new("fused generate >> v*3+1 >> sum", &["ns per message and hop"], contenders)])
 }

@@ -19,7 +19,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         settings.map(|setting| ours::on_chain(name, workload, Style::Push, setting)).into()
     };
     Ok(vec![
-        Group::new("pipe3", &["ns/msg/hop"], both("thalweg-pipe3", pipe)),
-        Group::new("chain32", &["ns/msg/hop"], both("thalweg-chain32", chain)),
+        Group::new("pipe3", &["ns per message and hop"], both("thalweg", pipe)),
+        Group::new("chain32", &["ns per message and hop"], both("thalweg", chain)),
     ])
 }

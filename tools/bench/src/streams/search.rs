@@ -25,7 +25,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         contender(Ours, "thalweg", ours::params(Setting::DEFAULT, params(Value::Null)), ours::search),
         contender(Bound, "sequential", params(json!(1)), plain::search),
         contender(Peer, "rayon", params(json!("one for each CPU")), rayon::search),
-        contender(Peer, "crossbeam", params(json!(hand + 2)), |text| crossbeam::search(text, cpus().len())),
+        contender(Peer, "crossbeam-channel", params(json!(hand + 2)), |text| crossbeam::search(text, cpus().len())),
     ];
     let mut group = Group::new("count a word", &["ms"], contenders);
     group.ideal_from = Some(("sequential", hand));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::catalogue::optional::{self, Optional};
-use crate::harness::{Effort, measure};
+use crate::harness::{Effort, Role, measure};
 use crate::ours::{Setting, Style};
 use crate::registry::{NATIVE, on_machines};
 use crate::workloads::{Digest, Farm, FirChain};
@@ -29,6 +29,7 @@ fn every_contender_is_right() {
             // A share may be none, and what is left beside almost no work is noise.
             assert!(record.spread.median.is_finite(), "{} of {}", record.unit, record.contender);
             assert!(record.params.is_object(), "{}", record.contender);
+            assert!(record.role != Role::Ours || record.contender.starts_with("thalweg"), "{}", record.contender);
         }
     }
 }

@@ -40,9 +40,9 @@ impl Seen {
     pub fn name(self, base: &str) -> String {
         match self {
             Seen::Unseen => base.to_owned(),
-            Seen::Observed => format!("{base}-observed"),
-            Seen::Traced => format!("{base}-traced"),
-            Seen::Latency => format!("{base}-latency"),
+            Seen::Observed => format!("{base}, observed"),
+            Seen::Traced => format!("{base}, traced"),
+            Seen::Latency => format!("{base}, latency sampled"),
         }
     }
 
@@ -88,7 +88,7 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         seen.map(|seen| ours::on_chain(name, workload, Style::Push, Setting::workers(1).seen(seen))).into()
     };
     Ok(vec![
-        Group::new("pipe3", &["ns/msg/hop"], all("thalweg-pipe3", pipe)),
-        Group::new("chain32", &["ns/msg/hop"], all("thalweg-chain32", chain)),
+        Group::new("pipe3", &["ns per message and hop"], all("thalweg", pipe)),
+        Group::new("chain32", &["ns per message and hop"], all("thalweg", chain)),
     ])
 }

@@ -29,11 +29,11 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     };
     let contenders = vec![
         contender(Ours, "thalweg", ours::params(Setting::DEFAULT, json!({ "messages": n })), ours::trickle),
-        contender(Peer, "crossbeam", item_params(n, "crossbeam-channel", "free"), crossbeam::trickle),
-        contender(Peer, "tokio-1w", item_params(n, "tokio", "1 worker"), |n| tokio::trickle(n, 1)),
-        contender(Peer, "tokio-2w", item_params(n, "tokio", "2 workers"), |n| tokio::trickle(n, 2)),
-        contender(Bound, "one-wake-up", item_params(n, "crossbeam-channel", "free"), crossbeam::wake_up),
-        contender(Bound, "sender-alone", json!({ "messages": n }), alone),
+        contender(Peer, "a thread for each stage", item_params(n, "crossbeam-channel", "free"), crossbeam::trickle),
+        contender(Peer, "tokio, 1 worker", item_params(n, "tokio", "1 worker"), |n| tokio::trickle(n, 1)),
+        contender(Peer, "tokio, 2 workers", item_params(n, "tokio", "2 workers"), |n| tokio::trickle(n, 2)),
+        contender(Bound, "one wake-up", item_params(n, "crossbeam-channel", "free"), crossbeam::wake_up),
+        contender(Bound, "the sending thread alone", json!({ "messages": n }), alone),
     ];
     Ok(vec![Group::new(
         "one message a millisecond",

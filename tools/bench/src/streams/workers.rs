@@ -14,8 +14,8 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let mut groups = under(effort, &settings)?;
     let heavy = farm::farm(effort);
     let right = heavy.reference();
-    let contenders = settings.map(|setting| ours::on_lopsided("thalweg-one-heavy", heavy, setting, right));
-    groups.push(Group::new("one heavy sequential kernel", &["ns/msg", "CPUs"], contenders.into()));
+    let contenders = settings.map(|setting| ours::on_lopsided("thalweg", heavy, setting, right));
+    groups.push(Group::new("one heavy sequential kernel", &["ns per message", "CPUs"], contenders.into()));
     Ok(groups)
 }
 
@@ -27,9 +27,9 @@ pub(super) fn under(effort: &Effort, settings: &[Setting]) -> Result<Vec<Group>,
     let all =
         |contender: &dyn Fn(Setting) -> crate::harness::Contender| settings.iter().map(|&s| contender(s)).collect();
     Ok(vec![
-        Group::new("pipe3", &["ns/msg/hop"], all(&|s| ours::on_chain("thalweg-pipe3", pipe, Style::Push, s))),
-        Group::new("chain32", &["ns/msg/hop"], all(&|s| ours::on_chain("thalweg-chain32", chain, Style::Push, s))),
-        Group::new("fir32", &["ns/msg"], all(&|s| ours::on_fir("thalweg-fir32", fir, Style::Push, s, fir_right))),
-        Group::new("farm", &["ns/msg"], all(&|s| ours::on_farm("thalweg-farm", farm, true, s, farm_right))),
+        Group::new("pipe3", &["ns per message and hop"], all(&|s| ours::on_chain("thalweg", pipe, Style::Push, s))),
+        Group::new("chain32", &["ns per message and hop"], all(&|s| ours::on_chain("thalweg", chain, Style::Push, s))),
+        Group::new("fir32", &["ns per message"], all(&|s| ours::on_fir("thalweg", fir, Style::Push, s, fir_right))),
+        Group::new("farm", &["ns per message"], all(&|s| ours::on_farm("thalweg", farm, true, s, farm_right))),
     ])
 }

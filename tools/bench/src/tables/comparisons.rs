@@ -5,7 +5,7 @@ use std::path::Path;
 use super::data::{Fields, Run, load};
 use super::layout::digits;
 
-/// A row: contenders of one workload, less being better. It shows the machine on which ours does worst against the best of the others.
+/// A row: contenders of one workload, in the first unit of the first of ours, less being better. It shows the machine on which ours does worst against the best of the others.
 struct Comparison {
     what: &'static str,
     /// Under each machine of `docs/measured`.
@@ -31,30 +31,23 @@ const ROWS: [Comparison; 15] = [
     row("the same as `map`", "streams/chain32", "", &["thalweg `map`, 2 workers"]),
     row("32 filters of 16 taps, ns per message", "streams/fir32", "", &["thalweg"]),
     row("ordered farm, 0.8 us of work, ns per message", "streams/farm", "", &["thalweg, ordered"]),
-    row("a message a millisecond through three stages, p50 in us", "streams/trickle", "p50, us", &["thalweg"]),
-    row("one producer, one consumer, ns per item", "queues/1p1c-item", "stream", &["thalweg `bbq::spsc`", "thalweg `chunk_ring`", "thalweg `fast_forward`"]),
-    row("the same by slices of 32", "queues/1p1c-batch", "32, 4096", &["thalweg `bbq::spsc`"]),
-    row("round trip over two queues, ns", "queues/1p1c-item", "round trip", &["thalweg `chunk_ring`", "thalweg `fast_forward`", "thalweg `bbq::spsc`"]),
+    row("a message a millisecond through three stages, p50 in us", "streams/trickle", "one message a millisecond", &["thalweg"]),
+    row("one producer, one consumer, ns per item", "queues/1p1c-item", "1P1C, item by item", &["thalweg `spsc`", "thalweg `chunk_ring`", "thalweg `fast_forward`"]),
+    row("the same by slices of 32", "queues/1p1c-batch", "slices of 32", &["thalweg `spsc`"]),
+    row("round trip over two queues, ns", "queues/1p1c-rtt", "round trip over two queues", &["thalweg `chunk_ring`", "thalweg `fast_forward`", "thalweg `spsc`"]),
     row("owner of a work-stealing queue, ns per operation", "queues/stealing", "LIFO, nothing stolen", &["thalweg `bwos`"]),
-    row("the queue for many between one and one, ns per item", "queues/shared-1p1c", "one and one", &["thalweg `bbq::shared`"]),
-    row("the same, round trip", "queues/shared-1p1c", "round trip", &["thalweg `bbq::shared`"]),
-    row("the same, batches of 32", "queues/shared-1p1c", "batches of 32", &["thalweg `bbq::shared`"]),
-    row("four and four on two CPUs that yield", "queues/oversubscribed", "yielding, 4P4C", &["thalweg `bbq`", "thalweg `cnq`, capsules of 256"]),
-    row("four and four that sleep", "queues/oversubscribed", "sleeping, 4P4C", &["thalweg `bbq`", "thalweg `cnq`, capsules of 256"]),
+    row("the queue for many between one and one, ns per item", "queues/shared-1p1c", "1P1C, item by item", &["thalweg `mpmc`"]),
+    row("the same, round trip", "queues/shared-1p1c", "round trip over two queues", &["thalweg `mpmc`"]),
+    row("the same, batches of 32", "queues/shared-batch", "batches of 32", &["thalweg `mpmc`"]),
+    row("four and four on two CPUs that yield", "queues/oversubscribed", "4P4C, yielding", &["thalweg `mpmc`", "thalweg `cnq`, capsules of 256"]),
+    row("four and four that sleep", "queues/oversubscribed", "4P4C, sleeping", &["thalweg `mpmc`", "thalweg `cnq`, capsules of 256"]),
 ];
 
 /// How many of the others a row shows, the best first.
 const SHOWN: usize = 4;
 
 /// What nobody can be compared with, as it does less than a contender has to: the stages in one loop, or without messages between them.
-const LIMITS: [&str; 6] = [
-    "limit: ",
-    "a plain loop",
-    "rayon, fused",
-    "two graphs that share nothing",
-    "a loop by vectors, over two CPUs",
-    "a loop, over two CPUs",
-];
+const LIMITS: [&str; 5] = ["limit: ", "ideal", "a plain loop", "rayon, fused", "two graphs that share nothing"];
 
 /// Whether the record is of another's queue or stream: by its role, or, where it has none, by its name.
 fn is_other(record: &Fields) -> bool {
@@ -89,7 +82,11 @@ fn line(measured: &Path, row: &Comparison) -> Result<String, String> {
 fn on(Run { machine, head, records }: &Run, row: &Comparison) -> Result<Option<(f64, String)>, String> {
     let of =
         |record: &&Fields| row.workload.is_empty() || record.get("workload").is_some_and(|name| name == row.workload);
-    let records: Vec<&Fields> = records.iter().filter(of).collect();
+    let mut records: Vec<&Fields> = records.iter().filter(of).collect();
+    let first = records.iter().find(|record| record.get("contender").is_some_and(|name| name == row.ours[0]));
+    if let Some(unit) = first.map(|record| record.get("unit").cloned()) {
+        records.retain(|record| record.get("unit") == unit.as_ref());
+    }
     let named = |name: &&str| {
         records.iter().copied().find(|record| record.get("contender").is_some_and(|contender| contender == name))
     };
@@ -160,6 +157,9 @@ mod tests {
         );
         assert!(said(record("fast", "3", None)).contains("| 1.50 |"));
         assert!(on(&run(record("fast", "3", None)), &row("a row", "x", "", &["thalweg, ordered"])).unwrap().is_none());
+        let mut share = record("a share", "1", None);
+        share.insert("unit".to_owned(), "%".to_owned());
+        assert!(said(share).contains("| slow 9 | 4.50"), "of another unit");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Published figures: `docs/measured/MACHINE/EXPERIMENT.jsonl`, an object in each line.
 //!
 //! The first line is the run: `machine`, `date`, `command`, `runs`, and what else is true of all. Each other line is a record: what it is of
-//! (`workload`, `contender`, `group`, `at`), its `unit`, and `median`, `min` and `max`; or `text`, where a figure is not a number. A record that
+//! (`workload`, `contender`, `at`), its `unit`, and `median`, `min` and `max`; or `text`, where a figure is not a number. A record that
 //! is of another day than the run has a `date` of its own.
 
 use std::collections::BTreeMap;

@@ -5,6 +5,10 @@ use std::path::Path;
 use super::data::{Fields, Run, load};
 use super::figures;
 
+/// Fields that are two others and what stands between: for the rows of a run with several units, and of one with several curves.
+const COMPUTED: [(&str, &str, &str, &str); 2] =
+    [("quantity", "workload", ", ", "unit"), ("curve", "contender", ": ", "quantity")];
+
 /// The table of a mark: what is after `measured`.
 pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
     let (what, layout) = mark.split_once(": ").ok_or("it has no `: ` before the layout")?;
@@ -14,7 +18,7 @@ pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
     };
     let filters: Vec<(&str, &str)> = filter
         .iter()
-        .flat_map(|text| text.split(", "))
+        .flat_map(|text| text.split("] ["))
         .map(|text| text.split_once('=').ok_or("between `[` and `]` there is no `=`"))
         .collect::<Result<_, _>>()?;
     let mut runs = Vec::new();
@@ -30,11 +34,17 @@ pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
             if let Some(unit) = head.get("unit") {
                 record.entry("unit".to_owned()).or_insert_with(|| unit.clone());
             }
+            for (name, one, between, other) in COMPUTED {
+                if let (Some(one), Some(other)) = (record.get(one), record.get(other)) {
+                    let both = format!("{one}{between}{other}");
+                    record.insert(name.to_owned(), both);
+                }
+            }
         }
-        let fits = |record: &Fields, field: &str, values: &str| {
-            record.get(field).is_some_and(|has| values.split('|').any(|value| value == has))
+        let is_one_of = |record: &Fields, field: &str, values: &str| {
+            record.get(field).is_some_and(|has| values.split('|').any(|value| fits(has, value)))
         };
-        records.retain(|record| filters.iter().all(|(field, values)| fits(record, field, values)));
+        records.retain(|record| filters.iter().all(|(field, values)| is_one_of(record, field, values)));
         // A date stands beside the rows or above them, never both.
         if records.iter().any(|record| record.contains_key("date"))
             && let Some(date) = head.remove("date")
@@ -66,6 +76,16 @@ pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
         }
     });
     Ok(shown.into_iter().map(|line| format!("{line}\n")).collect::<String>() + "\n" + &body)
+}
+
+/// Whether a value is the one that is asked for, where `*` at an end stands for anything.
+fn fits(value: &str, asked: &str) -> bool {
+    match (asked.strip_prefix('*'), asked.strip_suffix('*')) {
+        (Some(_), Some(_)) => value.contains(asked.trim_matches('*')),
+        (Some(end), None) => value.ends_with(end),
+        (None, Some(start)) => value.starts_with(start),
+        (None, None) => value == asked,
+    }
 }
 
 /// Where a run is from: a line above its table.
@@ -214,6 +234,30 @@ mod tests {
         assert_eq!(table("m/x: list a, date"), both);
         assert_eq!(table("m/x [a=1]: list a"), "a note; 2026-11-27.\n\n| a |\n|---|\n| 1 |\n");
         assert_eq!(table("m/y: list a"), "2026-11-27.\n\n| a |\n|---|\n| 1 |\n");
+    }
+
+    #[test]
+    fn several_units_and_several_curves_have_rows_of_their_own() {
+        let records = concat!(
+            "{\"unit\":\"ns\"}\n",
+            "{\"contender\":\"a\",\"workload\":\"w, idle\",\"median\":1}\n",
+            "{\"contender\":\"a\",\"workload\":\"w, idle\",\"unit\":\"%\",\"median\":2}\n",
+            "{\"contender\":\"a\",\"workload\":\"v, busy\",\"median\":3}\n"
+        );
+        let measured = folder(&[("m/x.jsonl", records)]);
+        let rows = |mark: &str| {
+            let table = table(measured.path(), mark).unwrap();
+            table.split_once("---|---|\n").unwrap().1.to_owned()
+        };
+        assert_eq!(
+            rows("m/x: quantity by contender"),
+            "| w, idle, ns | 1 |\n| w, idle, % | 2 |\n| v, busy, ns | 3 |\n"
+        );
+        assert_eq!(rows("m/x [unit=ns]: curve by contender"), "| a: w, idle, ns | 1 |\n| a: v, busy, ns | 3 |\n");
+        for (asked, row) in [("w, idle", "w, idle"), ("*, busy", "v, busy"), ("v*", "v, busy"), ("*, b*", "v, busy")] {
+            let rows = rows(&format!("m/x [workload={asked}]: workload by contender"));
+            assert!(rows.starts_with(&format!("| {row} | ")) && rows.lines().count() == 1, "{asked}: {rows}");
+        }
     }
 
     #[test]

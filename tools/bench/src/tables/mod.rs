@@ -10,11 +10,13 @@
 //!
 //! | after the colon | the table |
 //! |---|---|
-//! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `group`, `unit` and `point` are others |
+//! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `unit`, `point`, `quantity` and `curve` are others |
 //! | `list figure, paper, here` | a row for each record, with these fields; counts of five digits and more are grouped; the last column is `date` if records have dates of their own |
 //!
-//! `*` in a path stands for anything between two slashes; a comma and a space separate several. `[group=yielding]` before the colon leaves out records whose `group` is another;
-//! `[unit=ns, contender=a|b]` asks for both, and for one of two. What is published of figures on modelled machines is in `figures.rs`.
+//! `*` in a path stands for anything between two slashes; a comma and a space separate several. `[workload=*, yielding]` before the colon leaves out
+//! records whose `workload` does not end so; without `*`, it is the whole of it. `[unit=ns] [contender=a|b]` asks for both, and for one of two.
+//! Two fields are computed: `quantity`, the workload and the unit, where a run has several of them, and `curve`, the contender and the quantity.
+//! What is published of figures on modelled machines is in `figures.rs`.
 //! `<!-- catalogue native -->` and `<!-- catalogue machines -->` list the experiments, and `<!-- comparisons -->` is the README's table.
 
 mod comparisons;

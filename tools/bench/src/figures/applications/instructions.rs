@@ -17,7 +17,7 @@ use crate::harness::{BoxError, Contender, Effort, Experiment, Group, Role, Sampl
 /// The entry for the registry.
 pub(crate) const EXPERIMENT: Experiment = Experiment { name: "blq/instructions", plan };
 
-const SCHEMES: [&str; 6] = ["raft", "raft_dyn", "pw_dyn", "mix", "mix_dyn", "depth_first"];
+pub(crate) const SCHEMES: [&str; 6] = ["raft", "raft_dyn", "pw_dyn", "mix", "mix_dyn", "depth_first"];
 
 /// What is looked at if there is little time: by BLQ's own measurement helps cost these two instruction misses, and no other.
 const QUICK: ([&str; 2], [&str; 2]) = (["incast", "bc"], ["raft", "mix"]);
@@ -45,10 +45,15 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     Ok(BLQ.iter().filter(asked).map(group).collect())
 }
 
+/// The contender's name.
+pub(crate) fn named(scheme: &str) -> String {
+    format!("thalweg, `{scheme}`")
+}
+
 fn contender(application: &'static Application, scheme: &'static str) -> Contender {
     let (short, long) = (application.least, LONGER * application.least);
     let mut start = None;
-    Contender::new(Role::Ours, format!("thalweg {scheme}"), json!({ "messages": long - short }), move || {
+    Contender::new(Role::Ours, named(scheme), json!({ "messages": long - short }), move || {
         let start = match start {
             Some(start) => start,
             None => *start.insert(count(application.name, scheme, short)?),

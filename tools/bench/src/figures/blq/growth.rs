@@ -53,10 +53,10 @@ trait Growing<T> {
 /// The rings are filled, then each is pushed to once more: that push is timed, with what it takes to grow.
 fn doubling<T: Copy + PartialEq + Send + 'static>(rings: usize, item: fn(usize) -> T) -> Vec<Contender> {
     vec![
-        one::<T, Ours<T, FIRST>>(Role::Ours, "thalweg-queue chunk_ring", rings, item),
-        one::<T, Ours<T, LAST>>(Role::Bound, "thalweg-queue chunk_ring, without growing", rings, item),
+        one::<T, Ours<T, FIRST>>(Role::Ours, "thalweg `chunk_ring`", rings, item),
+        one::<T, Ours<T, LAST>>(Role::Bound, "thalweg `chunk_ring`, without growing", rings, item),
         one::<T, Copying<T>>(Role::Peer, "copying", rings, item),
-        one::<T, std::collections::VecDeque<T>>(Role::Peer, "VecDeque", rings, item),
+        one::<T, std::collections::VecDeque<T>>(Role::Peer, "a `VecDeque`", rings, item),
     ]
 }
 
@@ -177,24 +177,24 @@ impl<T> Growing<T> for std::collections::VecDeque<T> {
 fn steady(items: u64) -> Vec<Contender> {
     use Role::{Bound, Ours, Peer};
     let mut contenders = vec![
-        steadily::<Spsc>(Ours, "thalweg-bbq-spsc, fixed", items, CAPACITY),
-        steadily::<ChunkRing>(Ours, "thalweg-queue chunk_ring, fixed", items, CAPACITY),
-        steadily::<LamportCached>(Ours, "thalweg-lamport, cached, fixed", items, CAPACITY),
-        steadily::<HalfFull<Spsc>>(Ours, "thalweg-bbq-spsc, fixed, never more than half full", items, CAPACITY),
+        steadily::<Spsc>(Ours, "thalweg `spsc`, fixed", items, CAPACITY),
+        steadily::<ChunkRing>(Ours, "thalweg `chunk_ring`, fixed", items, CAPACITY),
+        steadily::<LamportCached>(Ours, "thalweg `lamport`, cached, fixed", items, CAPACITY),
+        steadily::<HalfFull<Spsc>>(Ours, "thalweg `spsc`, fixed, never more than half full", items, CAPACITY),
         steadily::<HalfFull<ChunkRing>>(
             Ours,
-            "thalweg-queue chunk_ring, fixed, never more than half full",
+            "thalweg `chunk_ring`, fixed, never more than half full",
             items,
             CAPACITY,
         ),
         steadily::<HalfFull<MayGrow>>(
             Ours,
-            "thalweg-queue chunk_ring, may grow, never more than half full",
+            "thalweg `chunk_ring`, may grow, never more than half full",
             items,
             CAPACITY,
         ),
-        steadily::<ChunkRingFrom<16>>(Ours, "thalweg-queue chunk_ring, grows from 4096 to 65536", items, 16 * CAPACITY),
-        steadily::<ChunkRingFrom<64>>(Ours, "thalweg-queue chunk_ring, grows from 64 to 4096", items, CAPACITY),
+        steadily::<ChunkRingFrom<16>>(Ours, "thalweg `chunk_ring`, grows from 4096 to 65536", items, 16 * CAPACITY),
+        steadily::<ChunkRingFrom<64>>(Ours, "thalweg `chunk_ring`, grows from 64 to 4096", items, CAPACITY),
         steadily::<Rtrb>(Peer, "rtrb", items, CAPACITY),
     ];
     let whole = items.next_multiple_of(ByBlocks::<CAPACITY, Prefetched>::BLOCK);

@@ -24,9 +24,9 @@ const WORK: f64 = 100.0;
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let iterations = effort.messages(400_000);
     let contenders = vec![
-        contender::<FastForward>(Ours, "thalweg-fast-forward", iterations),
-        contender::<FastForwardSlip>(Ours, "thalweg-fast-forward, slip", iterations),
-        contender::<Lamport>(Ours, "thalweg-lamport", iterations),
+        contender::<FastForward>(Ours, "thalweg `fast_forward`", iterations),
+        contender::<FastForwardSlip>(Ours, "thalweg `fast_forward`, slip", iterations),
+        contender::<Lamport>(Ours, "thalweg `lamport`", iterations),
     ];
     let points = &POINTS[..2 * stages()];
     Ok(vec![Group::sweep("stages of 100 ns, 37.6 ns apart", "stage", "% of operations that wait", points, contenders)])

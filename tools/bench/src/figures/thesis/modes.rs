@@ -31,21 +31,21 @@ const SHAPE: (usize, usize) = (8, 512);
 fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
     let items = effort.messages(1_000_000);
     let contenders = vec![
-        contender::<Shared>("thalweg-bbq, push and pop by CAS", items),
-        contender::<Cas>("thalweg-tube bbq, push by FAA, pop by CAS", items),
-        contender::<Faa>("thalweg-tube faaq, push and pop by FAA", items),
-        as_role::<Printed>(Peer, "bbq as printed, push by FAA, pop by CAS", items),
+        contender::<Shared>("thalweg `mpmc`, push and pop by CAS", items),
+        contender::<Cas>("thalweg tube `bbq`, push by FAA, pop by CAS", items),
+        contender::<Faa>("thalweg tube `faaq`, push and pop by FAA", items),
+        as_role::<Printed>(Peer, "BBQ as printed, push by FAA, pop by CAS", items),
     ];
     let sizes = vec![
-        contender::<Bytes<1, 1>>("thalweg-bbq bytes, of 8 bytes", items),
-        contender::<Bytes<8, 8>>("thalweg-bbq bytes, of 64 bytes", items),
-        contender::<Bytes<1, 8>>("thalweg-bbq bytes, of 8 to 64 bytes", items),
+        contender::<Bytes<1, 1>>("thalweg `bytes`, of 8 bytes", items),
+        contender::<Bytes<8, 8>>("thalweg `bytes`, of 64 bytes", items),
+        contender::<Bytes<1, 8>>("thalweg `bytes`, of 8 to 64 bytes", items),
     ];
-    let consumed = vec![Contender::new(Ours, "thalweg-bbq, drop-old", params(items), move || {
+    let consumed = vec![Contender::new(Ours, "thalweg `overwriting`", params(items), move || {
         let figures = PRODUCERS.into_iter().map(|producers| Ok(drop_old(producers, items, true)?.1));
         Ok(Sample { figures: figures.collect::<Result<_, BoxError>>()?, cpus: None })
     })];
-    let overwriting = [("thalweg-bbq, drop-old", true), ("thalweg-bbq, drop-old, nobody pops", false)];
+    let overwriting = [("thalweg `overwriting`", true), ("thalweg `overwriting`, nobody pops", false)];
     let overwriting = overwriting.map(|(name, consumes)| {
         Contender::new(Ours, name, params(items), move || {
             let figure = |producers| Ok(drop_old(producers, items, consumes)?.0.nanos_per(items));
@@ -53,9 +53,9 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         })
     });
     Ok(vec![
-        Group::sweep("an item, one consumer", "producers", "ns/item", POINTS, contenders),
-        Group::sweep("an entry of any size, one consumer", "producers", "ns/item", POINTS, sizes),
-        Group::sweep("a push in drop-old mode", "producers", "ns/item", POINTS, overwriting.into()),
+        Group::sweep("an item, one consumer", "producers", "ns per item", POINTS, contenders),
+        Group::sweep("an entry of any size, one consumer", "producers", "ns per item", POINTS, sizes),
+        Group::sweep("a push in drop-old mode", "producers", "ns per item", POINTS, overwriting.into()),
         Group::sweep("lost in drop-old mode, one consumer", "producers", "% of items", POINTS, consumed),
     ])
 }

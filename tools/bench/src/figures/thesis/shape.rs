@@ -20,14 +20,14 @@ fn plan(effort: &Effort) -> Result<Vec<Group>, BoxError> {
         let contenders = [128, 512, 2048, 8192, 32_768].map(|entries| contender(entries, items, latency));
         Group::sweep(workload, "blocks", unit, POINTS, contenders.into())
     };
-    Ok(vec![group("an item, 4P1C", "ns/item", false), group("time in the queue, 4P1C", "us, mean", true)])
+    Ok(vec![group("an item, 4P1C", "ns per item", false), group("time in the queue, 4P1C", "us, mean", true)])
 }
 
 fn contender(entries: usize, items: u64, latency: bool) -> Contender {
     let params = json!({
         "items": items, "entries": entries, "producers": PRODUCERS, "waits": "yields", "threads": "on all CPUs",
     });
-    Contender::new(Ours, format!("thalweg-bbq, {entries} entries"), params, move || {
+    Contender::new(Ours, format!("thalweg `mpmc`, {entries} entries"), params, move || {
         let clock = latency.then(Clock::new);
         let figure = |blocks: usize| {
             if blocks > entries / 2 {

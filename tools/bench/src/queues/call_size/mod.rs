@@ -149,28 +149,28 @@ fn twice<T>(queue: T) -> (Arc<T>, Arc<T>) {
 }
 
 calls! {
-    Mpmc, Ours "thalweg-mpmc" "thalweg_queue": mpmc::Sender<u64>, mpmc::Receiver<u64>;
+    Mpmc, Ours "thalweg `mpmc`" "thalweg_queue": mpmc::Sender<u64>, mpmc::Receiver<u64>;
         mpmc::channel(CAPACITY).expect("the capacity is possible"); |tx, value| tx.try_push(value); |rx| rx.try_pop();
-    MpmcYielding, Ours "thalweg-mpmc, yielding" "thalweg_queue": mpmc::Producer<u64, Yield>, mpmc::Consumer<u64, Yield>;
+    MpmcYielding, Ours "thalweg `mpmc`, yielding" "thalweg_queue": mpmc::Producer<u64, Yield>, mpmc::Consumer<u64, Yield>;
         mpmc::with_capacity_and_wait(CAPACITY, Yield).expect("the capacity is possible");
         |tx, value| tx.try_push(value); |rx| rx.try_pop();
-    Mpsc, Ours "thalweg-mpsc" "thalweg_queue": mpsc::Sender<u64>, mpsc::Receiver<u64>;
+    Mpsc, Ours "thalweg `mpsc`" "thalweg_queue": mpsc::Sender<u64>, mpsc::Receiver<u64>;
         mpsc::channel(CAPACITY).expect("the capacity is possible"); |tx, value| tx.try_push(value); |rx| rx.try_pop();
-    Spmc, Ours "thalweg-spmc" "thalweg_queue": spmc::Sender<u64>, spmc::Receiver<u64>;
+    Spmc, Ours "thalweg `spmc`" "thalweg_queue": spmc::Sender<u64>, spmc::Receiver<u64>;
         spmc::channel(CAPACITY).expect("the capacity is possible"); |tx, value| tx.try_push(value); |rx| rx.try_pop();
-    Spsc, Ours "thalweg-spsc" "thalweg_queue": spsc::Sender<u64>, spsc::Receiver<u64>;
+    Spsc, Ours "thalweg `spsc`" "thalweg_queue": spsc::Sender<u64>, spsc::Receiver<u64>;
         spsc::channel(CAPACITY).expect("the capacity is possible"); |tx, value| tx.try_push(value); |rx| rx.try_pop();
-    Growing, Ours "thalweg-growing" "thalweg_queue": growing::Sender<u64>, growing::Receiver<u64>;
+    Growing, Ours "thalweg `growing`" "thalweg_queue": growing::Sender<u64>, growing::Receiver<u64>;
         growing::channel(CAPACITY).expect("the capacity is possible"); |tx, value| tx.try_push(value); |rx| rx.try_pop();
-    Overwriting, Ours "thalweg-overwriting" "thalweg_queue": overwriting::Sender<u64>, overwriting::Receiver<u64>;
+    Overwriting, Ours "thalweg `overwriting`" "thalweg_queue": overwriting::Sender<u64>, overwriting::Receiver<u64>;
         overwriting::channel(CAPACITY).expect("the capacity is possible");
         |tx, value| tx.try_push(value); |rx| rx.try_pop();
-    Bytes, Ours "thalweg-bytes, of 8 bytes" "thalweg_queue": bytes::Sender, bytes::Receiver;
+    Bytes, Ours "thalweg `bytes`, of 8 bytes" "thalweg_queue": bytes::Sender, bytes::Receiver;
         bytes::channel(16 * CAPACITY).expect("the capacity is possible");
         |tx, value| tx.try_push(&value.to_ne_bytes()); |rx| word(rx.readable());
-    Unbounded, Ours "thalweg-unbounded mpmc" "thalweg_queue": unbounded::mpmc::Sender<u64>, unbounded::mpmc::Receiver<u64>;
+    Unbounded, Ours "thalweg unbounded `mpmc`" "thalweg_queue": unbounded::mpmc::Sender<u64>, unbounded::mpmc::Receiver<u64>;
         unbounded::mpmc::channel(); |tx, value| tx.try_push(value); |rx| rx.try_pop();
-    ArrayQueue, Peer "crossbeam-array-queue" "crossbeam_queue": Arc<crossbeam_queue::ArrayQueue<u64>>, Arc<crossbeam_queue::ArrayQueue<u64>>;
+    ArrayQueue, Peer "crossbeam ArrayQueue" "crossbeam_queue": Arc<crossbeam_queue::ArrayQueue<u64>>, Arc<crossbeam_queue::ArrayQueue<u64>>;
         twice(crossbeam_queue::ArrayQueue::new(CAPACITY)); |tx, value| tx.push(value); |rx| rx.pop();
     CrossbeamChannel, Peer "crossbeam-channel" "crossbeam_channel": crossbeam_channel::Sender<u64>, crossbeam_channel::Receiver<u64>;
         crossbeam_channel::bounded(CAPACITY); |tx, value| tx.try_send(value); |rx| rx.try_recv();

@@ -60,7 +60,7 @@ pub(crate) fn of_the_cores(items: u64) -> impl Iterator<Item = Contender> {
 
 /// These as a group of their own: for entries whose contenders do not stream, so that a reader knows in which state the cores were.
 pub(crate) fn group(effort: &Effort) -> Group {
-    Group::new("limits of the two cores", &["ns/item"], of_the_cores(effort.messages(20_000_000)).collect())
+    Group::new("limits of the two cores", &["ns per item"], of_the_cores(effort.messages(20_000_000)).collect())
 }
 
 /// A number goes to the other core on one line and comes back on another, `trips` times.
