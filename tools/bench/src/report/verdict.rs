@@ -86,8 +86,7 @@ fn who(figure: &str) -> &'static str {
 }
 
 /// Three digits, or all of the integer part.
-#[cfg(any(feature = "machines", feature = "native"))]
-fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     match value.abs() {
         most if most >= 99.95 => format!("{value:.0}"),
         most if most >= 9.995 => format!("{value:.1}"),

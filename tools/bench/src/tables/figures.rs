@@ -11,7 +11,7 @@
 use std::collections::BTreeSet;
 
 use super::data::{Fields, Run};
-use crate::report::verdict::comes_out;
+use crate::report::verdict::{comes_out, number as digits};
 
 /// The records for a table of cells.
 pub(super) fn cells(run: &mut Run) -> Result<(), String> {
@@ -31,7 +31,7 @@ pub(super) fn cells(run: &mut Run) -> Result<(), String> {
         for (point, median) in points.into_iter().zip(medians) {
             let mut cell = record.clone();
             let of = if point.is_empty() { workload.clone() } else { format!("{workload}, {point}") };
-            cell.extend([("of", of), ("point", point), ("median", median.to_string())].map(|(k, v)| (k.to_owned(), v)));
+            cell.extend([("of", of), ("point", point), ("median", digits(median))].map(|(k, v)| (k.to_owned(), v)));
             cells.push(cell);
         }
     }
@@ -55,7 +55,7 @@ impl Number {
         let fits = *at_most && here <= paper || comes_out(*paper, *here, *within);
         let bound = if *at_most { "at most " } else { "" };
         let word = if fits { "comes out" } else { "differs" };
-        [claim.trim_end_matches(',').to_owned(), format!("{bound}{paper}"), here.to_string(), word.to_owned()]
+        [claim.trim_end_matches(',').to_owned(), format!("{bound}{paper}"), digits(*here), word.to_owned()]
     }
 }
 
@@ -161,14 +161,14 @@ mod tests {
         let words = r#"{"figure":"the same","paper":"more","here":"less"}"#;
         let text = of(&[HEAD, simple, costs, complex, CURVE, row, words], LIST).unwrap();
         let expected = "2026-11-30.\n\n| figure | number | paper | here | verdict | because |\n|---|---|---|---|---|---|\n\
-                        | 1: `f --on m` | simple<br>costs, % | 4<br>at most 2 | 3<br>0.1 | comes out<br>comes out | so |\n\
+                        | 1: `f --on m` | simple<br>costs, % | 4<br>at most 2 | 3.00<br>0.100 | comes out<br>comes out | so |\n\
                         | the same | | more | less | |  |\n\
-                        | | complex | 4 | 8 | differs | |\n";
+                        | | complex | 4 | 8.00 | differs | |\n";
         assert_eq!(text, expected);
         let alone = of(&[HEAD, complex], LIST).unwrap();
-        assert!(alone.ends_with("| `f --on m` | complex | 4 | 8 | differs | |\n"), "{alone}");
+        assert!(alone.ends_with("| `f --on m` | complex | 4 | 8.00 | differs | |\n"), "{alone}");
         let all = of(&[HEAD, complex, r#"{"figure":"1","claims":"all"}"#], LIST).unwrap();
-        assert!(all.ends_with("| 1: `f --on m` | complex | 4 | 8 | differs | |\n"), "{all}");
+        assert!(all.ends_with("| 1: `f --on m` | complex | 4 | 8.00 | differs | |\n"), "{all}");
     }
 
     #[test]
@@ -183,8 +183,8 @@ mod tests {
     fn points_of_curves_are_cells() {
         let row = r#"{"figure":"1"}"#;
         let table = of(&[HEAD, NUMBERS[0], CURVE, row], "m/f [unit=ns]: contender by point").unwrap();
-        assert!(table.ends_with("| contender | 1 | 2 |\n|---|---|---|\n| c | 1.5 | 30 |\n"), "{table}");
+        assert!(table.ends_with("| contender | 1 | 2 |\n|---|---|---|\n| c | 1.50 | 30.0 |\n"), "{table}");
         let table = of(&[HEAD, CURVE], "m/f: of by contender").unwrap();
-        assert!(table.ends_with("| of | c |\n|---|---|\n| w, 1 | 1.5 |\n| w, 2 | 30 |\n"), "{table}");
+        assert!(table.ends_with("| of | c |\n|---|---|\n| w, 1 | 1.50 |\n| w, 2 | 30.0 |\n"), "{table}");
     }
 }

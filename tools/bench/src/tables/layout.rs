@@ -6,8 +6,11 @@ use super::data::{Fields, Run, load};
 use super::figures;
 
 /// Fields that are two others and what stands between: for the rows of a run with several units, and of one with several curves.
-const COMPUTED: [(&str, &str, &str, &str); 2] =
-    [("quantity", "workload", ", ", "unit"), ("curve", "contender", ": ", "quantity")];
+const COMPUTED: [(&str, &str, &str, &str); 3] = [
+    ("quantity", "workload", ", ", "unit"),
+    ("curve", "contender", ": ", "quantity"),
+    ("case", "workload", ", ", "contender"),
+];
 
 /// The table of a mark: what is after `measured`.
 pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {

@@ -15,7 +15,7 @@
 //!
 //! `*` in a path stands for anything between two slashes; a comma and a space separate several. `[workload=*, yielding]` before the colon leaves out
 //! records whose `workload` does not end so; without `*`, it is the whole of it. `[unit=ns] [contender=a|b]` asks for both, and for one of two.
-//! Two fields are computed: `quantity`, the workload and the unit, where a run has several of them, and `curve`, the contender and the quantity.
+//! Computed are `quantity`, the workload and the unit, where a run has several of them, `curve`, the contender and the quantity, and `case`, the workload and the contender.
 //! What is published of figures on modelled machines is in `figures.rs`.
 //! `<!-- catalogue native -->` and `<!-- catalogue machines -->` list the experiments, and `<!-- comparisons -->` is the README's table.
 

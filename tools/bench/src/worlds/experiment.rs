@@ -111,6 +111,8 @@ pub(crate) enum Panel {
     Rate,
     /// The figure with this unit.
     Of(&'static str),
+    /// What the experiment computes of a point's runs, with its unit.
+    Own(&'static str, fn(&Point, &[Run]) -> f64),
     /// How long messages took: which share of them no longer than so long. For workloads with one point for each contender.
     Distribution,
     /// How many times as fast a point is as its base.

@@ -52,7 +52,7 @@ fn title(point: &Point) -> String {
 fn unit(panel: &Panel) -> &'static str {
     match panel {
         Panel::Rate => RATE,
-        Panel::Of(unit) => unit,
+        Panel::Of(unit) | Panel::Own(unit, _) => unit,
         Panel::Distribution => "% of messages that took no longer",
         Panel::SpeedUp(base) => base.unit,
     }
@@ -123,6 +123,7 @@ fn figure(panel: &Panel, (point, runs): Measured<'_>, points: &[Measured<'_>]) -
     match panel {
         Panel::Rate => Some(nanos.inverted(|nanos| 1000.0 / nanos)),
         Panel::Of(unit) => point.figures(runs).into_iter().find(|figure| figure.0 == *unit).map(|figure| figure.1),
+        Panel::Own(_, of) => Some(Spread::of([of(point, runs)])),
         Panel::Distribution => None,
         Panel::SpeedUp(base) => {
             let (base, runs) = points.iter().find(|(other, _)| (base.is)(point, other))?;

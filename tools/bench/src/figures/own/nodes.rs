@@ -9,9 +9,11 @@ use crate::figures::own::streams::{WORK_OF_ROWS, rows};
 use crate::worlds::experiment::{Experiment, Panel, Setting};
 use crate::worlds::point::{Figures, MISSES, Point, Run};
 
-pub(crate) const EXPERIMENT: Experiment =
-    Experiment::new("sim/nodes", points).panels(&[Panel::Rate, Panel::Of(MISSES)]).paper(far_reads);
+pub(crate) const EXPERIMENT: Experiment = Experiment::new("sim/nodes", points)
+    .panels(&[Panel::Rate, Panel::Of(MISSES), Panel::Own(FAR, far)])
+    .paper(far_reads);
 
+const FAR: &str = "reads of another node's memory for 100 messages";
 /// How many far reads a hundred messages may have for the place of memory to be no matter: with 64 bytes a message and a far read of 200 ns
 /// that is at most 2 ns a message, over all workers.
 const NONE: f64 = 1.0;

@@ -20,7 +20,7 @@ use thalweg_sync::time::Instant;
 use thalweg_sync::{CachePadded, spin, thread, time};
 
 use crate::baselines::bbq;
-use crate::worlds::experiment::{Experiment, NANOS, Setting};
+use crate::worlds::experiment::{Experiment, NANOS, Panel, Setting};
 use crate::worlds::point::{Figures, Point};
 use crate::worlds::{self, Memory};
 
@@ -30,7 +30,11 @@ pub(crate) const CAPACITY: usize = 4096;
 const MESSAGES: u64 = 40_000;
 
 pub(crate) const EXPERIMENTS: [Experiment; 5] = [
-    Experiment::new("sim/bbq", on_bbq).here(&[NANOS, UNFAIR]),
+    Experiment::new("sim/bbq", on_bbq).here(&[NANOS, UNFAIR]).panels(&[
+        Panel::Rate,
+        Panel::Of(UNFAIR),
+        Panel::Of(WAITS[0]),
+    ]),
     Experiment::new("sim/locked", on_locked).here(&[NANOS, UNFAIR]),
     Experiment::new("sim/fast-forward", on_fast_forward).here(&[NANOS, UNFAIR]),
     Experiment::new("sim/lamport", on_lamport).here(&[NANOS, UNFAIR]),

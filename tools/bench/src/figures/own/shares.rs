@@ -21,7 +21,7 @@ use crate::worlds::point::{Figures, Point, Run};
 
 pub(crate) const EXPERIMENT: Experiment = Experiment::new("daemon/four", points)
     .here(&[P50, P99, TIME])
-    .panels(&[Panel::Of(P99), Panel::Of(TIME)])
+    .panels(&[Panel::Of(P50), Panel::Of(P99), Panel::Of(TIME)])
     .paper(beside);
 
 const APPLICATIONS: usize = 4;
