@@ -79,7 +79,7 @@ fn line(measured: &Path, row: &Comparison) -> Result<String, String> {
 }
 
 /// What one machine's run says of a row: the ratio of the medians and the line. `None` where ours, or all others, are not in it.
-fn on(Run { machine, head, records }: &Run, row: &Comparison) -> Result<Option<(f64, String)>, String> {
+fn on(Run { machine, head, records, .. }: &Run, row: &Comparison) -> Result<Option<(f64, String)>, String> {
     let of =
         |record: &&Fields| row.workload.is_empty() || record.get("workload").is_some_and(|name| name == row.workload);
     let mut records: Vec<&Fields> = records.iter().filter(of).collect();
@@ -141,6 +141,7 @@ mod tests {
     #[test]
     fn the_ratio_is_to_the_best_other_and_says_its_worst() {
         let run = |best: Fields| Run {
+            experiment: "x".to_owned(),
             machine: "m".to_owned(),
             head: Fields::new(),
             records: vec![

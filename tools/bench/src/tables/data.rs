@@ -17,6 +17,8 @@ pub(crate) type Fields = BTreeMap<String, String>;
 pub struct Run {
     /// The folder's name.
     pub machine: String,
+    /// What was run: the file's path in that folder.
+    pub experiment: String,
     /// What is true of all records.
     pub head: Fields,
     /// The records, in order.
@@ -83,7 +85,9 @@ fn read(measured: &Path, path: &Path) -> Result<Run, String> {
     }
     let inside = path.strip_prefix(measured).expect("it was found there");
     let machine = inside.iter().next().map(|part| part.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(Run { machine, head: lines.remove(0), records: lines })
+    let experiment = inside.with_extension("");
+    let experiment = experiment.strip_prefix(&machine).unwrap_or(&experiment).to_string_lossy().into_owned();
+    Ok(Run { machine, experiment, head: lines.remove(0), records: lines })
 }
 
 /// The fields of a line. The point of a curve has its fields, `axis` and `point`, beside the others.

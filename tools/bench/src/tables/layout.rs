@@ -31,9 +31,10 @@ pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
     let is_list = layout.starts_with("list ");
     for run in &mut runs {
         if is_list { figures::rows(run) } else { figures::cells(run) }?;
-        let Run { machine, head, records } = run;
+        let Run { machine, experiment, head, records } = run;
         for record in records.iter_mut() {
             record.entry("machine".to_owned()).or_insert_with(|| machine.clone());
+            record.entry("experiment".to_owned()).or_insert_with(|| experiment.clone());
             if let Some(unit) = head.get("unit") {
                 record.entry("unit".to_owned()).or_insert_with(|| unit.clone());
             }

@@ -10,7 +10,7 @@
 //!
 //! | after the colon | the table |
 //! |---|---|
-//! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `unit`, `point`, `quantity` and `curve` are others |
+//! | `contender by workload` | a row for each of the first, a column for each of the second; `machine`, `experiment`, `unit`, `point`, `quantity` and `curve` are others |
 //! | `list figure, paper, here` | a row for each record, with these fields; counts of five digits and more are grouped; the last column is `date` if records have dates of their own |
 //!
 //! `*` in a path stands for anything between two slashes; a comma and a space separate several. `[workload=*, yielding]` before the colon leaves out

@@ -12,7 +12,7 @@ use super::experiment::{Experiment, NANOS, Setting};
 use super::point::{Figures, Point};
 use super::seen::{Middles, Seen};
 use crate::harness::{BoxError, Contender, Effort, Group, Role, Sample};
-use crate::machine::{cpus, timed};
+use crate::machine::{cpus, thread_cpu_time, timed};
 use crate::report::record::Record;
 use crate::report::verdict::Verdict;
 
@@ -21,16 +21,16 @@ pub(crate) fn pin(cpu: usize) {
     let _ = thread::pin_current(cpus()[cpu % cpus().len()]);
 }
 
-/// The clock of its cores now, by additions that wait for each other: one a cycle.
+/// The clock of its cores now, by additions that wait for each other: one a cycle. By this thread's time alone, as others may be at work.
 pub(crate) fn mhz() -> u64 {
     static MHZ: OnceLock<u64> = OnceLock::new();
     const TURNS: u64 = 1_000_000;
     *MHZ.get_or_init(|| {
         let once = || {
-            let start = Instant::now();
+            let start = thread_cpu_time();
             // Not to be known beforehand: of constants a compiler makes one multiplication.
             black_box((0..TURNS).fold(black_box(1_u64), |x, turn| (x ^ turn).wrapping_add(black_box(turn) & 1)));
-            start.elapsed().as_nanos() as u64
+            (thread_cpu_time() - start).as_nanos() as u64
         };
         let nanos = (0..5).map(|_| once()).min().unwrap_or(1).max(1);
         // An exclusive or, an addition.
@@ -190,9 +190,9 @@ mod tests {
 
     #[test]
     fn work_takes_as_many_cycles_as_it_says() {
-        // Not a measurement: a machine that is busy, or a build that is not optimized, takes longer.
-        let start = Instant::now();
+        // Not a measurement: a build that is not optimized takes longer.
+        let start = thread_cpu_time();
         crate::worlds::work(3_000_000);
-        assert!(start.elapsed().as_nanos() as u64 * 4 > 3_000_000 * 1000 / mhz());
+        assert!((thread_cpu_time() - start).as_nanos() as u64 * 4 > 3_000_000 * 1000 / mhz());
     }
 }
