@@ -67,7 +67,7 @@ pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
             records.iter_mut().for_each(|record| _ = record.entry("date".to_owned()).or_insert_with(|| date.clone()));
         }
     }
-    let captions: Vec<String> = runs.iter().map(|run| caption(run, runs.len() > 1)).collect();
+    let captions: Vec<String> = together(&runs).iter().map(|run| caption(run, runs.len() > 1)).collect();
     let records: Vec<&Fields> = runs.iter().flat_map(|run| &run.records).collect();
     let body = match layout.split_once(" by ") {
         Some((row, column)) => pivot(&records, row, column)?,
@@ -90,6 +90,34 @@ fn fits(value: &str, asked: &str) -> bool {
         (None, Some(start)) => value.starts_with(start),
         (None, None) => value == asked,
     }
+}
+
+/// The runs with those one that differ by what was run alone: theirs is one command.
+fn together(runs: &[Run]) -> Vec<Run> {
+    let options = |run: &Run| -> Option<String> {
+        let command = run.head.get("command")?;
+        command.strip_prefix("cargo lab run ")?.strip_prefix(&run.experiment).map(str::to_owned)
+    };
+    let mut all: Vec<(Run, Option<String>)> = Vec::new();
+    for run in runs {
+        let head = Run { records: Vec::new(), ..run.clone() };
+        let (options, mut others) = (options(run), head.head.clone());
+        others.remove("command");
+        let is_like = |(other, of_other): &&mut (Run, Option<String>)| {
+            let mut fields = other.head.clone();
+            fields.remove("command");
+            options.is_some() && *of_other == options && (&other.machine, &fields) == (&head.machine, &others)
+        };
+        match all.iter_mut().find(is_like) {
+            Some((other, _)) => {
+                other.experiment += &format!(" {}", head.experiment);
+                let command = format!("cargo lab run {}{}", other.experiment, options.unwrap_or_default());
+                other.head.insert("command".to_owned(), command);
+            }
+            None => all.push((head, options)),
+        }
+    }
+    all.into_iter().map(|(run, _)| run).collect()
 }
 
 /// Where a run is from: a line above its table.
@@ -222,6 +250,20 @@ mod tests {
         assert!(both.ends_with("| contender | one | two |\n|---|---|---|\n| a | 2.70 (2.5–3) | 1.23 |\n"), "{both}");
         let listed = table(measured.path(), "one/*/x: list workload, text").unwrap();
         assert!(listed.ends_with("| w | |\n| v | none |\n"), "{listed}");
+    }
+
+    #[test]
+    fn runs_that_differ_by_their_experiment_have_one_caption() {
+        let run = |name: &str, on: &str| {
+            let record = "{\"contender\":\"a\",\"workload\":\"w\",\"median\":1}\n";
+            format!("{{\"date\":\"2026-11-30\",\"command\":\"cargo lab run q/{name} --on {on}\"}}\n{record}")
+        };
+        let (x, y, z) = (run("x", "m"), run("y", "m"), run("z", "m:2"));
+        let measured = folder(&[("m/q/x.jsonl", &x), ("m/q/y.jsonl", &y), ("m/q/z.jsonl", &z)]);
+        let table = table(measured.path(), "m/q/x, m/q/y, m/q/z: contender by experiment").unwrap();
+        let expected = "- `m`: 2026-11-30; `cargo lab run q/x q/y --on m`.\n- `m`: 2026-11-30; `cargo lab run q/z --on m:2`.\n\n\
+                        | contender | q/x | q/y | q/z |\n|---|---|---|---|\n| a | 1 | 1 | 1 |\n";
+        assert_eq!(table, expected);
     }
 
     #[test]
