@@ -54,8 +54,7 @@ const ALONE: [(&str, &str, &str); 3] = [
 ];
 
 /// Units and points of cells that were made by hand, each with the reason.
-const OTHER_UNITS: [(&str, &str, &str); 3] = [
-    ("streams/schemes", "ratio to the best of the eleven", "the times themselves were not kept"),
+const OTHER_UNITS: [(&str, &str, &str); 2] = [
     (
         "queues/1p1c-unbalanced",
         "ns beyond 12 ns of the producer, of the consumer and of both",
