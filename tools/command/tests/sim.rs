@@ -125,6 +125,8 @@ fn what_is_not_there_is_named_with_what_is() {
         ("run vl/ping-pong --on vl-16 --quick --device links=1", ["channel 1", "--device with more links"]),
         ("run sim/bbq --on vl-16 --device entries=4", ["no experiment of these has routing devices", "vl/"]),
         ("run wide --on vl-16 --device entries=4", ["--device", "for experiments"]),
+        ("publish ff/figure10 --on x86-4:2", ["ff/figure10", "3 threads"]),
+        ("publish sim/bbq --on ../../crates/thalweg-sim/machines/vl-16.toml", ["vl-16.toml", "machines that all have"]),
         ("calibrate --native none.json", ["none.json", "cannot read"]),
         ("calibrate --native Cargo.toml", ["Cargo.toml", "not what `micro` prints"]),
         ("run sim/bbq --on none.toml", ["none.toml", "cannot read"]),

@@ -131,7 +131,7 @@ fn publish_all(
 ) -> Result<(), Box<dyn Error>> {
     let measured = published::folder()?;
     let (machine, threads) = Machine::part(on)?;
-    if Machine::named(machine.name()).is_err() {
+    if on.split(':').next().is_none_or(|name| Machine::named(name).is_err()) {
         return Err(
             format!("--on {on}: what is published is of machines that all have; `sim machines` lists them").into()
         );
