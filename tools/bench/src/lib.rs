@@ -20,7 +20,7 @@
 //! | `micro` | what the model of a machine is fitted to |
 //! | `worlds` | where a figure runs: the machine at hand, or a modelled one |
 //! | `machines` | runs on modelled machines, calibration |
-//! | `harness` | runs on this machine: contenders take turns, run by run, so that a drifting machine hits all of them |
+//! | `harness` | runs on this machine, of peers and of a figure's points alike: contenders take turns, run by run, so that a drifting machine hits all of them |
 //! | `report` | what comes of a run: records, tables, pictures, whether a paper's number comes out, what is published |
 //! | `tables` | the tables of the pages, from what is published |
 

@@ -1,5 +1,8 @@
 //! `lab publish`: runs experiments and keeps their records under `docs/measured`, if the machine is left alone meanwhile.
 
+#[cfg(test)]
+mod names;
+
 use std::io::Write;
 use std::path::Path;
 

@@ -4,8 +4,6 @@
 pub mod chart;
 #[cfg(any(feature = "machines", feature = "native"))]
 pub(crate) mod columns;
-#[cfg(all(test, feature = "native"))]
-mod names;
 #[cfg_attr(
     not(any(feature = "machines", feature = "native")),
     allow(dead_code, reason = "the tables' own build writes no run")

@@ -183,6 +183,7 @@ mod tests {
     fn points_of_curves_are_cells() {
         let row = r#"{"figure":"1"}"#;
         let table = of(&[HEAD, NUMBERS[0], CURVE, row], "m/f [unit=ns]: contender by point").unwrap();
+        assert!(table.starts_with("ns; 2026-11-30; `cargo lab run f --on m`.\n"), "{table}");
         assert!(table.ends_with("| contender | 1 | 2 |\n|---|---|---|\n| c | 1.50 | 30.0 |\n"), "{table}");
         let table = of(&[HEAD, CURVE], "m/f: of by contender").unwrap();
         assert!(table.ends_with("| of | c |\n|---|---|\n| w, 1 | 1.50 |\n| w, 2 | 30.0 |\n"), "{table}");

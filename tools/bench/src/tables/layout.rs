@@ -49,6 +49,14 @@ pub(super) fn table(measured: &Path, mark: &str) -> Result<String, String> {
             record.get(field).is_some_and(|has| values.split('|').any(|value| fits(has, value)))
         };
         records.retain(|record| filters.iter().all(|(field, values)| is_one_of(record, field, values)));
+        let unit = records.first().and_then(|record| record.get("unit")).cloned();
+        let says_unit = ["unit", "quantity", "curve"].iter().any(|field| layout.contains(field));
+        if let (false, Some(unit)) = (says_unit, unit)
+            && !head.contains_key("unit")
+            && records.iter().all(|record| record.get("unit") == Some(&unit))
+        {
+            head.insert("unit".to_owned(), unit);
+        }
         // A date stands beside the rows or above them, never both.
         if records.iter().any(|record| record.contains_key("date"))
             && let Some(date) = head.remove("date")
