@@ -1,4 +1,4 @@
-//! A pool of queues: from whom to steal. The shape of Figure 4.11 of the thesis.
+//! A pool of queues on the machine at hand: what each policy costs a thief, beside crossbeam-deque. The thesis' Figure 4.11 is in `figures/thesis/stealing.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! Work stealing: what an owner pays for being stolen from.
+//! Work stealing: what an owner pays for being stolen from, beside published deques. The thesis' figures of it are in `figures/thesis/stealing.rs`.
 
 use serde_json::json;
 use thalweg_queue::stealing;
