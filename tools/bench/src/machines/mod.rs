@@ -147,8 +147,13 @@ fn publish_all(
         options += " --quick";
     }
     let runs = Runs { seeds: seeds.unwrap_or(3), limit: limit.unwrap_or(60) * 1_000_000_000, lines: false };
+    let file = |name: &str| measured.join(machine.name()).join(format!("{name}.jsonl"));
+    // Better to learn of a file that cannot be kept before the runs than after them.
+    for experiment in experiments {
+        publish::written(&file(experiment.name))?;
+    }
     let keep = |name: &str, lines: &[Value]| -> Result<(), Box<dyn Error>> {
-        let path = measured.join(machine.name()).join(format!("{name}.jsonl"));
+        let path = file(name);
         publish::keep(&path, lines)?;
         Ok((console.emit)(&format!("published: {}\n", path.display()))?)
     };

@@ -60,12 +60,15 @@ fn number(claim: &Claim, here: f64) -> Value {
 /// # Errors
 ///
 /// A file that cannot be read, or has a line that is no object.
-fn written(path: &Path) -> Result<String, String> {
-    let Ok(text) = std::fs::read_to_string(path) else { return Ok(String::new()) };
+pub(super) fn written(path: &Path) -> Result<String, String> {
+    let cannot = |error: &dyn std::fmt::Display| format!("cannot read {}: {error}", path.display());
+    let text = match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        read => read.map_err(|error| cannot(&error))?,
+    };
     let mut kept = String::new();
     for line in text.lines().skip(1) {
-        let fields: Value =
-            serde_json::from_str(line).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let fields: Value = serde_json::from_str(line).map_err(|error| cannot(&error))?;
         if fields.get("claim").is_none() && fields.get("medians").is_none() {
             kept += line;
             kept.push('\n');
@@ -105,11 +108,15 @@ mod tests {
         assert_eq!(curve["unit"], "million messages a second");
         assert_eq!(curve["points"].as_array().map(Vec::len), curve["medians"].as_array().map(Vec::len));
 
-        let written = r#"{"figure":"2.8","claims":"all","because":"so"}"#;
-        std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + written + "\n").unwrap();
+        let row = r#"{"figure":"2.8","claims":"all","because":"so"}"#;
+        std::fs::write(&path, std::fs::read_to_string(&path).unwrap() + row + "\n").unwrap();
         let again = run_and_keep(&path, 9.0);
         assert_eq!(again.len(), lines.len() + 1);
         assert_eq!((&again[1]["here"], &again[3]), (&json!(9.0), &lines[3]));
         assert_eq!(again.last().unwrap()["because"], "so");
+
+        std::fs::write(&path, "{}\nno\n").unwrap();
+        assert!(written(&path).unwrap_err().contains("2.8.jsonl"));
+        assert!(written(folder.path()).is_err(), "a folder is no file without rows");
     }
 }
