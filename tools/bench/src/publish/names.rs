@@ -81,7 +81,7 @@ fn names(groups: &[Group]) -> BTreeSet<Name> {
     names
 }
 
-/// All that an experiment gives on a machine that has what it needs.
+/// Every name that an experiment gives on a machine with all optional peers.
 fn given(experiment: &Experiment) -> BTreeSet<Name> {
     let groups = (experiment.plan)(&Effort::TINY).unwrap();
     let mut given = names(&groups);

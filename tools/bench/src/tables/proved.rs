@@ -15,7 +15,7 @@ struct Line {
     text: String,
 }
 
-/// Keeps the lines of clients and of labels in `printed`, which are of the day `date`, and returns how many of which file.
+/// Keeps the lines of clients and of labels in `printed`, each with the day `date`. Returns how many lines it kept in each file.
 ///
 /// # Errors
 ///
